@@ -1,0 +1,14 @@
+/**
+ * What the edge must know of a route before it reads the body; attached to the Fastify route by `@LaneRoute`.
+ * A route without a policy (health, metrics, operator pages) is never admitted, shed or paused.
+ */
+export interface RoutePolicy {
+  readonly lane: string;
+  /** The scope a token must carry. */
+  readonly scope: string;
+  /** POST routes of authorization, fraud and tax carry `Idempotency-Key` (contract 8). */
+  readonly idempotencyKey: boolean;
+  readonly bodyBytesMax: number;
+  /** The validated body's member that names the merchant, checked against the token's claim; null where there is none. */
+  readonly merchantMember: string | null;
+}
