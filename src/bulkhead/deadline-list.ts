@@ -1,0 +1,31 @@
+import { IntrusiveList, ListNode } from './intrusive-list';
+
+export class DeadlineNode<N> extends ListNode<N> {
+  /** On the bulkhead's clock; set by the {@link DeadlineList} the node was put into last. */
+  deadlineMs = 0;
+}
+
+/**
+ * Members that all wait for the same length of time. Because that length is constant, the order of arrival is the
+ * order of the deadlines: no heap and no timer per member, the head alone says when to wake up.
+ */
+export class DeadlineList<N extends DeadlineNode<N>> extends IntrusiveList<N> {
+  constructor(readonly delayMs: number) {
+    super();
+  }
+
+  append(node: N, nowMs: number): void {
+    node.deadlineMs = nowMs + this.delayMs;
+    this.push(node);
+  }
+
+  /** The next deadline, `Infinity` when there is none. */
+  get earliestMs(): number {
+    return this.head === null ? Infinity : this.head.deadlineMs;
+  }
+
+  /** Takes out the oldest member whose deadline has come; null when none is due. */
+  shiftDue(nowMs: number): N | null {
+    return this.earliestMs <= nowMs ? this.shift() : null;
+  }
+}

@@ -1,0 +1,42 @@
+import type { RefusalReason } from './errors';
+import type { LaneState } from './lane-state';
+
+/**
+ * What a bulkhead tells as it happens, in process and synchronously. Each execution is counted once: it is refused,
+ * or admitted and then at most one of timed out and left by its caller (contract 4.9).
+ */
+export interface BulkheadObserver {
+  /** Work is about to begin. */
+  onAdmitted?(queueWaitMs: number): void;
+  /** `background`: the lane's own worker was refused, which costs no caller anything. */
+  onRefused?(reason: RefusalReason, background: boolean): void;
+  onExecutionTimeout?(): void;
+  /** A caller went while its work was running. */
+  onClientAbort?(): void;
+  /** A permit has come back; the time from its grant, zombie time included. */
+  onReleased?(executionMs: number): void;
+  onStateChanged?(from: LaneState, to: LaneState): void;
+  /** A permit was released a second time: ignored, but somebody's accounting is wrong. */
+  onReleaseViolation?(): void;
+  /** Once per zombie, when it is 30 s old. `zombies`: how many are that old now, this one included. */
+  onZombieAlert?(zombies: number): void;
+  /** Half of the permits or more are zombies older than 30 s; once each time this becomes true. */
+  onZombiesHalf?(zombies: number): void;
+}
+
+/** Tells an observer, and goes on whatever the observer does: a fault in a metric must never cost a permit. */
+export class GuardedObserver {
+  readonly #observer: BulkheadObserver;
+  /** Whether anyone wants to know how long executions take; reading the clock costs more than the permit. */
+  readonly timesExecutions: boolean;
+  failures = 0;
+
+  constructor(observer: BulkheadObserver) {
+    this.#observer = observer;
+    this.timesExecutions = observer.onReleased !== undefined;
+  }
+
+  admitted(queueWaitMs: number): void {
+    this.#tell(() => this.#observer.onAdmitted?.(queueWaitMs));
+  }
+}
