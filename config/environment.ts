@@ -159,8 +159,7 @@ function readLane(reader: SettingsReader, lane: Lane, hosted: boolean): LaneSett
   };
   if (specification.bulkhead.queueMax === 0 && bulkhead.queueMax > 0) {
     reader.fault(`${prefix}QUEUE`, 'this lane has no queue and sheds at once, so only 0 is right [INV-BH-02]');
-  }
-  if (bulkhead.queueMax > 0 && bulkhead.queueWaitMsMax === 0) {
+  } else if (bulkhead.queueMax > 0 && bulkhead.queueWaitMsMax === 0) {
     reader.fault(`${prefix}QUEUE_WAIT_MS`, `at least 1 while ${prefix}QUEUE is above 0`);
   }
   const datasource = { ...specification.datasource, connections: knob('POOL', specification.datasource.connections) };
@@ -276,6 +275,11 @@ export function readSettings(source: Source, version: string): Settings {
   };
   if (reader.faults.length > 0) throw new SettingsError(deduplicate(reader.faults));
   return deepFreeze(settings);
+}
+
+/** The settings of this process: the one place where the product meets `process.env`. */
+export function readProcessSettings(version: string): Settings {
+  return readSettings(process.env, version);
 }
 
 /** A setting shared by all lanes is read once per lane, and would be reported once per lane. */

@@ -1,7 +1,9 @@
 import { IntrusiveList, ListNode } from './intrusive-list';
 
 export class DeadlineNode<N> extends ListNode<N> {
-  /** On the bulkhead's clock; set by the {@link DeadlineList} the node was put into last. */
+  /** When the node joined the {@link DeadlineList} it was put into last, on that list's clock. */
+  joinedMs = 0;
+  /** When its time there is over. */
   deadlineMs = 0;
 }
 
@@ -15,6 +17,7 @@ export class DeadlineList<N extends DeadlineNode<N>> extends IntrusiveList<N> {
   }
 
   append(node: N, nowMs: number): void {
+    node.joinedMs = nowMs;
     node.deadlineMs = nowMs + this.delayMs;
     this.push(node);
   }

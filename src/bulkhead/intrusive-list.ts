@@ -1,6 +1,6 @@
 /** A member of at most one {@link IntrusiveList} at a time; it carries its own links. */
 export class ListNode<N> {
-  list: IntrusiveList<N & ListNode<N>> | null = null;
+  list: { remove(node: N): void } | null = null;
   previous: N | null = null;
   next: N | null = null;
 }

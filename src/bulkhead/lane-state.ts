@@ -63,30 +63,23 @@ export class LaneStateMachine {
    */
   observe(occupancy: number, full = occupancy >= this.#thresholds.full): void {
     this.#occupancy = occupancy;
-    if (this.#state === 'NORMAL') {
-      if (full) this.#become('SATURATED');
-      return;
-    }
+    if (this.#state === 'NORMAL' && !full) return;
+    const before = this.#state;
     // The occupancy before this one has held until now: where the timer is late, ten seconds that are over count
     // before the rise that ends them.
-    if (this.#normalAtMs !== Infinity && this.#clock.now() >= this.#normalAtMs) {
-      this.#become('NORMAL');
-      this.observe(occupancy, full);
-    } else if (full) {
-      this.#become('SATURATED');
-    } else if (occupancy >= this.#thresholds.recoveryBelow) {
-      this.#normalAtMs = Infinity;
-    } else {
-      if (this.#normalAtMs === Infinity) this.#normalAtMs = this.#clock.now() + RECOVERY_MS;
-      this.#become('RECOVERING');
-    }
+    const recovered = this.#normalAtMs !== Infinity && this.#clock.now() >= this.#normalAtMs;
+    const between = recovered ? 'NORMAL' : before;
+    const after = this.#next(between, full);
+    this.#state = after;
+    if (after !== 'RECOVERING' || occupancy >= this.#thresholds.recoveryBelow) this.#normalAtMs = Infinity;
+    else if (this.#normalAtMs === Infinity) this.#normalAtMs = this.#clock.now() + RECOVERY_MS;
+    // Told last: whoever hears it may observe again, and must find a machine that has finished.
+    if (between !== before) this.#onChanged(before, between);
+    if (after !== between) this.#onChanged(between, after);
   }
 
-  #become(state: LaneState): void {
-    if (state !== 'RECOVERING') this.#normalAtMs = Infinity;
-    if (state === this.#state) return;
-    const from = this.#state;
-    this.#state = state;
-    this.#onChanged(from, state);
+  #next(state: LaneState, full: boolean): LaneState {
+    if (full) return 'SATURATED';
+    return state === 'SATURATED' && this.#occupancy < this.#thresholds.recoveryBelow ? 'RECOVERING' : state;
   }
 }

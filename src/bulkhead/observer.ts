@@ -24,19 +24,26 @@ export interface BulkheadObserver {
   onZombiesHalf?(zombies: number): void;
 }
 
+type Handlers = Partial<Record<keyof BulkheadObserver, (...values: readonly unknown[]) => void>>;
+
 /** Tells an observer, and goes on whatever the observer does: a fault in a metric must never cost a permit. */
 export class GuardedObserver {
-  readonly #observer: BulkheadObserver;
-  /** Whether anyone wants to know how long executions take; reading the clock costs more than the permit. */
+  readonly #handlers: Handlers;
+  /** Whether anyone wants to know how long executions take: reading the clock costs more than the permit. */
   readonly timesExecutions: boolean;
+  /** How often the observer has thrown. */
   failures = 0;
 
   constructor(observer: BulkheadObserver) {
-    this.#observer = observer;
+    this.#handlers = observer as Handlers;
     this.timesExecutions = observer.onReleased !== undefined;
   }
 
-  admitted(queueWaitMs: number): void {
-    this.#tell(() => this.#observer.onAdmitted?.(queueWaitMs));
+  tell<E extends keyof BulkheadObserver>(event: E, ...values: Parameters<NonNullable<BulkheadObserver[E]>>): void {
+    try {
+      this.#handlers[event]?.(...values);
+    } catch {
+      this.failures += 1;
+    }
   }
 }

@@ -1,0 +1,5 @@
+import { authorizationDemo } from './authorization';
+import type { DemoData } from './demo-data';
+
+/** The lanes' demo data, in order of loading. */
+export const demoData: readonly DemoData[] = [authorizationDemo];

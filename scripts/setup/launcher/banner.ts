@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto';
+import type { Settings } from '../../../config/environment';
+import { laneTable } from '../../../config/lanes';
+import type { ScriptEnvironment } from '../script-environment';
+import type { SecretsWithKeys } from '../secrets';
+import { signToken } from '../tokens';
+
+const TOKEN_SECONDS = 12 * 3_600;
+
+export interface BannerInput {
+  environment: ScriptEnvironment;
+  settings: Settings;
+  secrets: SecretsWithKeys;
+  url: string;
+  startedInMs: number;
+}
+
+/** What somebody needs for a first try, each line good for copying. */
+export async function banner(input: BannerInput): Promise<string> {
+  const { environment, settings, secrets } = input;
+  const url = reachable(input.url);
+  const password = settings.operatorPassword === null ? secrets.operatorPassword : '(as given with OPERATOR_PASSWORD)';
+  const lines = [
+    '',
+    `payment-core ${settings.version} serves (ready in ${(input.startedInMs / 1_000).toFixed(1)} s)`,
+    '',
+    `  API        ${url}/v1        reference ${url}/docs`,
+    `  health     ${url}/health    metrics   ${url}/metrics`,
+    `  queues     ${url}/queues    (user: operator  password: ${password})`,
+    '',
+    '  tokens     npm run -s token -- --subject checkout --scope authorizations',
+    '  stop       Ctrl-C           data      ' + environment.dataFolder,
+  ];
+  if (environment.keysEmbedded && (settings.role === 'all' || settings.role === 'authorization')) {
+    lines.push('', await firstTry(url, input));
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** A new key each time: the line pasted after the next start is a new authorization, and twice is a replay. */
+async function firstTry(url: string, { environment, secrets }: BannerInput): Promise<string> {
+  const token = await signToken(secrets.signingKey.privateJwk, {
+    subject: 'checkout',
+    scopes: [laneTable.authorization.scope],
+    merchants: '*',
+    issuer: environment.jwtIssuer,
+    audience: environment.jwtAudience,
+    expiresInSeconds: TOKEN_SECONDS,
+  });
+  const body = { merchant_id: 'mer_demo_0001', card_token: 'card_demo_usd_0001', amount_minor: 1250, currency: 'USD' };
+  return [
+    `curl -i ${url}/v1/authorizations`,
+    `-H "Authorization: Bearer ${token}"`,
+    `-H "Idempotency-Key: first-try-${randomBytes(4).toString('hex')}"`,
+    '-H "Content-Type: application/json"',
+    `-d '${JSON.stringify(body)}'`,
+  ].join(' ');
+}
+
+/** The address that means every interface is no address to go to. */
+function reachable(url: string): string {
+  return url.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//127.0.0.1').replace(/\/$/, '');
+}

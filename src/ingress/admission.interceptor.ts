@@ -1,0 +1,141 @@
+import {
+  createParamDecorator,
+  Inject,
+  Injectable,
+  type CallHandler,
+  type ExecutionContext,
+  type NestInterceptor,
+} from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { lastValueFrom, Observable } from 'rxjs';
+import {
+  Bulkhead,
+  BulkheadRefusedError,
+  ExecutionTimeoutError,
+  type Execution,
+  type RefusalReason,
+} from '../bulkhead/bulkhead';
+import { PaymentError, type ProblemKind } from '../shared/problem';
+import { admissionChecks } from './checks';
+import { exchangeOf, type Exchange } from './exchange';
+import { ADMISSION_ORDER, arrange } from './pipeline';
+import { edgeProblems } from './problems';
+
+/** The lane's own bulkhead, provided by its module. */
+export const BULKHEAD = Symbol('BULKHEAD');
+/** The lane's {@link LaneAdmission}, provided by its module. */
+export const LANE_ADMISSION = Symbol('LANE_ADMISSION');
+
+/** What admission must know of a lane. */
+export interface LaneAdmission {
+  readonly lane: string;
+  /** The answer when the lane is full, or the wait in its queue was too long; carries `Retry-After`. */
+  readonly full: ProblemKind;
+  /** A client that goes aborts its call (tax); without it the work runs to its end (contract 4.9). */
+  readonly abortWhenAbandoned?: boolean;
+  /**
+   * Told of outcomes that the bulkhead has not seen, so that its observer and this together count each one once:
+   * a client that went before admission, and work that found no connection.
+   */
+  readonly onRejected?: (reason: 'client_abort' | 'pool_exhausted') => void;
+  /** From the body's last byte to the end of a full lane's refusal. */
+  readonly onShed?: (shedMs: number) => void;
+  /** Slows the lane for drills, inside its permit; null when there is nothing to wait for. */
+  readonly beforeWork?: () => Promise<void> | null;
+}
+
+const POOL_EXHAUSTED = 'ERR_DATABASE_POOL_EXHAUSTED';
+const steps = arrange(ADMISSION_ORDER, admissionChecks);
+
+/**
+ * Contract 4.2 and 4.7: takes the permit when everything that can be refused has been, and before any side effect.
+ * The permit comes back when the work's own promise settles, which no disconnect and no time-out changes.
+ */
+@Injectable()
+export class AdmissionInterceptor implements NestInterceptor {
+  readonly #bulkhead: Bulkhead;
+  readonly #lane: LaneAdmission;
+  readonly #options: { readonly abortWhenAbandoned: boolean };
+
+  constructor(@Inject(BULKHEAD) bulkhead: Bulkhead, @Inject(LANE_ADMISSION) lane: LaneAdmission) {
+    this.#bulkhead = bulkhead;
+    this.#lane = lane;
+    this.#options = { abortWhenAbandoned: lane.abortWhenAbandoned ?? false };
+  }
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.getArgByIndex<FastifyRequest>(0);
+    const exchange = exchangeOf(request);
+    const visit = { request, exchange };
+    for (const { check } of steps) {
+      const refusal = check(visit);
+      if (refusal !== null) throw refusal;
+    }
+    // Between its body and here the client may have gone already; its `close` has been and will not come again.
+    if (exchange.ended) {
+      this.#lane.onRejected?.('client_abort');
+      throw new BulkheadRefusedError(this.#lane.lane, 'client_abort');
+    }
+
+    const entry = this.#bulkhead.enter((execution) => this.#work(execution, exchange, next), this.#options);
+    exchange.abandon = () => entry.abandon();
+    return new Observable((subscriber) => {
+      entry.result.then(
+        (answer) => {
+          exchange.abandon = null;
+          subscriber.next(answer);
+          subscriber.complete();
+        },
+        (error: unknown) => {
+          exchange.abandon = null;
+          subscriber.error(this.#answerTo(error, exchange));
+        },
+      );
+    });
+  }
+
+  #work(execution: Execution, exchange: Exchange, next: CallHandler): Promise<unknown> {
+    exchange.execution = execution;
+    const faults = this.#lane.beforeWork?.() ?? null;
+    // `defaultValue`: a handler without an answer is a handler all the same.
+    if (faults === null) return lastValueFrom(next.handle(), { defaultValue: undefined });
+    return faults.then(() => lastValueFrom(next.handle(), { defaultValue: undefined }));
+  }
+
+  #answerTo(error: unknown, exchange: Exchange): unknown {
+    if (error instanceof BulkheadRefusedError) return this.#refusal(error.reason, exchange) ?? error;
+    if (error instanceof ExecutionTimeoutError) {
+      return new PaymentError(
+        edgeProblems.executionTimeout,
+        'The work did not end within its limit and may still take effect: the same request under its key tells.',
+      );
+    }
+    if (error instanceof PaymentError && error.code === POOL_EXHAUSTED) this.#lane.onRejected?.('pool_exhausted');
+    return error;
+  }
+
+  #refusal(reason: RefusalReason, exchange: Exchange): PaymentError | null {
+    switch (reason) {
+      case 'full':
+        exchange.onShed = this.#lane.onShed ?? null;
+        return new PaymentError(this.#lane.full, 'The lane is full: nothing of this request was done.');
+      case 'queue_timeout':
+        return new PaymentError(this.#lane.full, 'No permit came free in time: nothing of this request was done.');
+      case 'draining':
+        return new PaymentError(edgeProblems.draining, 'This process takes no new work; send the request again.');
+      case 'client_abort':
+        return null;
+      default: {
+        const never: never = reason;
+        throw new Error(`Unknown refusal ${String(never)}`);
+      }
+    }
+  }
+}
+
+/** The running execution (its abort signal, its wait in the queue) as a handler's argument. */
+export const CurrentExecution = createParamDecorator((_data: unknown, context: ExecutionContext): Execution => {
+  const { execution } = exchangeOf(context.getArgByIndex<FastifyRequest>(0));
+  if (execution === null) throw new Error('@CurrentExecution() is for handlers behind the AdmissionInterceptor');
+  return execution;
+});

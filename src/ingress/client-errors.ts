@@ -1,0 +1,61 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { PaymentError, type ProblemKind } from '../shared/problem';
+import { pathOf } from './exchange';
+import { edgeProblems } from './problems';
+import { renderProblem, type ProblemPlace } from './render-problem';
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id';
+
+/** What Node's parser and its connection timer can complain of, before there is a request. */
+function problemOfClientError(code: string | undefined): PaymentError {
+  const problem = (kind: ProblemKind, detail: string): PaymentError => new PaymentError(kind, detail);
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return problem(edgeProblems.requestTimeout, 'The headers did not arrive in time.');
+    case 'HPE_HEADER_OVERFLOW':
+      return problem(edgeProblems.headersTooLarge, 'The headers are larger than this server reads.');
+    default:
+      return problem(edgeProblems.malformedRequest, 'This is not HTTP/1.1 as RFC 9112 has it.');
+  }
+}
+
+function rawAnswer(error: PaymentError, place: ProblemPlace): Buffer {
+  const { status, headers, body } = renderProblem(error, place);
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${body.length}`,
+    `${REQUEST_ID_HEADER}: ${place.requestId}`,
+    'connection: close',
+  ];
+  return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body]);
+}
+
+/** A connection on which something else than HTTP arrived. Nothing is answered into the middle of an answer. */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  const { _httpMessage: current } = socket as Socket & { _httpMessage?: ServerResponse | null };
+  const mayAnswer = socket.writable && error.code !== 'ECONNRESET' && !(current?.headersSent ?? false);
+  if (!mayAnswer) {
+    socket.destroy();
+    return;
+  }
+  const place = { instance: null, lane: null, requestId: requestIdOf({ headers: {} }) };
+  socket.end(rawAnswer(problemOfClientError(error.code), place), () => socket.destroy());
+}
+
+/** `Expect` with anything but `100-continue`: Node would answer 417 without a body. */
+export function answerExpectation(request: IncomingMessage, response: ServerResponse): void {
+  const requestId = requestIdOf(request);
+  const { status, headers, body } = renderProblem(
+    new PaymentError(edgeProblems.expectationFailed, 'Of `Expect` only `100-continue` is met.'),
+    { instance: pathOf(request.url ?? ''), lane: null, requestId },
+  );
+  response.writeHead(status, {
+    ...headers,
+    'content-length': body.length,
+    [REQUEST_ID_HEADER]: requestId,
+    connection: 'close',
+  });
+  response.end(body);
+}

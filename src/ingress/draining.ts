@@ -1,0 +1,51 @@
+import type { ServerResponse } from 'node:http';
+
+/**
+ * The end of a process as its callers see it (contract 13): from `begin` on each answer closes its connection and
+ * new lane work is refused; `idle` tells when the last answer has gone out. It follows answers, not requests, since
+ * only the response's own end survives a client that disconnects.
+ */
+export class Draining {
+  #active = false;
+  readonly #open = new Set<ServerResponse>();
+  #idle: PromiseWithResolvers<void> | null = null;
+
+  get active(): boolean {
+    return this.#active;
+  }
+
+  /** Requests that have not been answered to the last byte. */
+  get inFlight(): number {
+    return this.#open.size;
+  }
+
+  begin(): void {
+    if (this.#active) return;
+    this.#active = true;
+    for (const response of this.#open) closeAfter(response);
+  }
+
+  /** Resolves when nothing is in flight. New requests put it off, refusals too: the caller sets the limit. */
+  idle(): Promise<void> {
+    if (this.#open.size === 0) return Promise.resolve();
+    this.#idle ??= Promise.withResolvers<void>();
+    return this.#idle.promise;
+  }
+
+  opened(response: ServerResponse): void {
+    this.#open.add(response);
+    if (this.#active) closeAfter(response);
+  }
+
+  /** Once per response, whether it was written or its client has gone. */
+  closed(response: ServerResponse): void {
+    this.#open.delete(response);
+    if (this.#open.size > 0 || this.#idle === null) return;
+    this.#idle.resolve();
+    this.#idle = null;
+  }
+}
+
+function closeAfter(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('Connection', 'close');
+}

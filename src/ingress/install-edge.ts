@@ -1,0 +1,126 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { PaymentError } from '../shared/problem';
+import { AllowedMethods } from './allowed-methods';
+import { Answers, type AnswersOptions } from './answers';
+import { BodyDeadlines } from './body-deadlines';
+import { headersChecks } from './checks';
+import { answerExpectation } from './client-errors';
+import { Exchange } from './exchange';
+import type { TokenVerifier } from './identity';
+import { installJsonBody } from './json-body';
+import { arrange, HEADERS_ORDER, walk, type Check, type Step } from './pipeline';
+import { ProblemFilter, type UnexpectedError } from './problem.filter';
+import { edgeProblems } from './problems';
+import { sendProblem } from './render-problem';
+import type { RetryGuardMode } from './request-headers';
+import { zodValidatorCompiler } from './validation';
+
+/** A body must have arrived this long after its headers (contract 7). */
+const BODY_MS_MAX = 10_000;
+
+export interface EdgeOptions extends AnswersOptions {
+  readonly tokens: Pick<TokenVerifier, 'verify'>;
+  readonly retryGuard: RetryGuardMode;
+  /** A fault of this process that was answered 500: the only trace of it. */
+  readonly onUnexpected: (error: UnexpectedError) => void;
+  /** Lane work refused because the process is draining: counted here, since no bulkhead has seen it. */
+  readonly onDrainingRefusal?: (lane: string) => void;
+  readonly bodyMsMax?: number;
+}
+
+export interface Edge {
+  /** Bodies that are on their way. */
+  readonly bodiesAwaited: number;
+  /** For the process's shutdown, after the last answer. */
+  close(): void;
+}
+
+/**
+ * Installs the edge on an application that has been created with `bodyParser: false` and `edgeFastifyOptions`, and
+ * not yet initialised: routes must come after the hooks that gather them.
+ *
+ * The life of a request: `onRequest` (the one hook below, everything before the body) → body (`json-body.ts`) →
+ * `preValidation` → schemas (`validation.ts`) → the lane's `AdmissionInterceptor` → handler → `ProblemFilter`.
+ */
+export function installEdge(app: NestFastifyApplication, options: EdgeOptions): Edge {
+  const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+  const bodies = new BodyDeadlines(options.clock, options.bodyMsMax ?? BODY_MS_MAX);
+  const services = {
+    draining: options.draining,
+    allowedMethods: new AllowedMethods(fastify),
+    tokens: options.tokens,
+    retryGuard: options.retryGuard,
+    onDrainingRefusal: options.onDrainingRefusal ?? ((): void => {}),
+  };
+
+  installJsonBody(fastify);
+  fastify.setValidatorCompiler(zodValidatorCompiler);
+  fastify.server.on('checkExpectation', answerExpectation);
+  app.useGlobalFilters(new ProblemFilter(options.onUnexpected));
+  fastify.decorateRequest('exchange', null);
+  fastify.addHook('onRoute', (route) => {
+    const policy = route.config?.policy;
+    if (policy !== undefined) route.bodyLimit = policy.bodyBytesMax;
+  });
+  addHooks(fastify, options, bodies, arrange(HEADERS_ORDER, headersChecks(services)));
+
+  return {
+    get bodiesAwaited() {
+      return bodies.waiting;
+    },
+    close: () => bodies.close(),
+  };
+}
+
+function addHooks(
+  fastify: FastifyInstance,
+  options: EdgeOptions,
+  bodies: BodyDeadlines,
+  steps: readonly Step<string, Check>[],
+): void {
+  const { clock } = options;
+  const answers = new Answers(options, (reply, exchange) => {
+    if (exchange.hasBody) bodies.answered(reply);
+  });
+
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const { config, url } = request.routeOptions;
+    const route = request.is404 ? null : (url ?? null);
+    const exchange = new Exchange(config.policy ?? null, route, hasBody(request), clock.now());
+    answers.follow(request, reply, exchange);
+    if (exchange.hasBody) bodies.expect(reply, exchange.startedAtMs);
+
+    const fault = hostFault(request);
+    if (fault !== null) return sendProblem(reply, fault);
+    // Routes of no lane: health, metrics and operator pages stay open, draining or not (contract 4.1).
+    if (exchange.policy === null && !request.is404) return done();
+    walk(steps, { request, reply, exchange }, (error) => {
+      if (error === null) done();
+      else if (error instanceof PaymentError) sendProblem(reply, error);
+      else done(error);
+    });
+  });
+
+  fastify.addHook('preValidation', (request, reply, done) => {
+    const { exchange } = request;
+    if (exchange !== null) {
+      if (exchange.hasBody) bodies.arrived(reply);
+      exchange.readAtMs = clock.now();
+    }
+    done();
+  });
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  const length = headers['content-length'];
+  return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined;
+}
+
+/** RFC 9112, 3.2. Node would answer this one without a body. */
+function hostFault({ raw }: FastifyRequest): PaymentError | null {
+  if (raw.headers.host !== undefined || raw.httpVersion !== '1.1') return null;
+  return new PaymentError(edgeProblems.malformedRequest, 'An HTTP/1.1 request carries `Host`.', {
+    headers: { connection: 'close' },
+  });
+}

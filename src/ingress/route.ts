@@ -1,0 +1,115 @@
+import { applyDecorators } from '@nestjs/common';
+import { RouteConfig, RouteSchema } from '@nestjs/platform-fastify';
+import { ApiBearerAuth, ApiBody, ApiHeader, ApiOperation, ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import { z } from 'zod';
+import { PROBLEM_CONTENT_TYPE } from './render-problem';
+import type { RoutePolicy } from './route-policy';
+
+/** Bodies of lane requests unless the route says otherwise (contract 7). */
+export const BODY_BYTES_MAX_DEFAULT = 64 * 1024;
+
+type ObjectSchema = z.ZodObject;
+type JsonSchema = Parameters<typeof ApiResponse>[0] extends infer Options
+  ? Extract<Options, { schema: unknown }>['schema']
+  : never;
+
+export interface LaneRouteOptions extends Partial<RoutePolicy> {
+  readonly lane: string;
+  readonly scope: string;
+  /** Zod schemas: they refuse before a permit is taken, and describe the route in the API reference. */
+  readonly body?: z.ZodType;
+  readonly query?: ObjectSchema;
+  readonly params?: ObjectSchema;
+  readonly summary?: string;
+  /** Successful answers by status, for the API reference. */
+  readonly answers?: Readonly<Record<number, z.ZodType>>;
+}
+
+function openApi(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+  const { $schema, ...rest } = z.toJSONSchema(schema, { target: 'openapi-3.0', io, unrepresentable: 'any' });
+  return rest as JsonSchema;
+}
+
+function describeMembers(schema: ObjectSchema | undefined, where: 'query' | 'params'): MethodDecorator[] {
+  return Object.entries(schema?.shape ?? {}).map(([name, member]) => {
+    const memberSchema = openApi(member as z.ZodType, 'input');
+    return where === 'query'
+      ? ApiQuery({ name, required: !(member as z.ZodType).safeParse(undefined).success, schema: memberSchema })
+      : ApiParam({ name, schema: memberSchema });
+  });
+}
+
+const problemSchema = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'code', 'request_id'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    instance: { type: 'string' },
+    code: { type: 'string' },
+    lane: { type: 'string' },
+    request_id: { type: 'string' },
+    errors: {
+      type: 'array',
+      items: { type: 'object', properties: { pointer: { type: 'string' }, detail: { type: 'string' } } },
+    },
+    retry: {
+      type: 'object',
+      properties: {
+        after_seconds: { type: 'integer' },
+        max_attempts: { type: 'integer' },
+        jitter_seconds: { type: 'integer' },
+      },
+    },
+  },
+};
+
+function describe(options: LaneRouteOptions, policy: RoutePolicy): MethodDecorator[] {
+  return [
+    ApiBearerAuth(),
+    ApiOperation({ ...(options.summary !== undefined && { summary: options.summary }), tags: [policy.lane] }),
+    ...(policy.idempotencyKey
+      ? [ApiHeader({ name: 'Idempotency-Key', required: true, schema: { type: 'string', maxLength: 255 } })]
+      : []),
+    ...(options.body === undefined ? [] : [ApiBody({ schema: openApi(options.body, 'input') })]),
+    ...describeMembers(options.query, 'query'),
+    ...describeMembers(options.params, 'params'),
+    ...Object.entries(options.answers ?? {}).map(([status, schema]) =>
+      ApiResponse({ status: Number(status), schema: openApi(schema, 'output') }),
+    ),
+    ApiResponse({
+      status: 'default',
+      description: 'Any other answer is a problem document (RFC 9457)',
+      content: { [PROBLEM_CONTENT_TYPE]: { schema: problemSchema } },
+    }),
+  ];
+}
+
+/**
+ * A route of a lane: its policy for the edge, its schemas for Fastify's validation (before the permit, contract 4.2)
+ * and its page in the API reference, said once.
+ *
+ *     @Post()
+ *     @LaneRoute({ lane: 'tax', scope: 'tax', idempotencyKey: true, body: quoteRequest })
+ *     quote(@Body() body: QuoteRequest, @Req() request: FastifyRequest): Promise<QuoteAnswer> { … }
+ */
+export function LaneRoute(options: LaneRouteOptions): MethodDecorator {
+  const policy: RoutePolicy = {
+    lane: options.lane,
+    scope: options.scope,
+    idempotencyKey: options.idempotencyKey ?? false,
+    bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX_DEFAULT,
+    merchantMember: options.merchantMember ?? null,
+  };
+  return applyDecorators(
+    RouteConfig({ policy }),
+    RouteSchema({
+      ...(options.body !== undefined && { body: options.body }),
+      ...(options.query !== undefined && { querystring: options.query }),
+      ...(options.params !== undefined && { params: options.params }),
+    }),
+    ...describe(options, policy),
+  );
+}

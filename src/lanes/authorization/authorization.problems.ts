@@ -1,0 +1,25 @@
+import type { ProblemKind } from '../../shared/problem';
+
+/** Failures of this lane beside those of the edge and of its database (contract 7, 9). */
+export const authorizationProblems = {
+  full: {
+    code: 'ERR_CARD_AUTH_BULKHEAD_SATURATED',
+    status: 429,
+    title: 'The card lane is full',
+    retryAfterSeconds: 5,
+  },
+  cardBusy: {
+    code: 'ERR_CARD_BUSY',
+    status: 503,
+    title: 'The card is busy with other authorizations',
+    retryAfterSeconds: 5,
+  },
+  internal: { code: 'ERR_INTERNAL', status: 500, title: 'Something went wrong here' },
+  notFound: { code: 'ERR_NOT_FOUND', status: 404, title: 'There is nothing here' },
+  inFlight: {
+    code: 'ERR_IDEMPOTENCY_IN_FLIGHT',
+    status: 409,
+    title: 'A request under this key is still running',
+    retryAfterSeconds: 1,
+  },
+} as const satisfies Record<string, ProblemKind>;

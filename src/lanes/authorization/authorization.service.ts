@@ -1,0 +1,53 @@
+import { type Caller, mayActFor } from '../../ingress/caller';
+import type { IdempotencyCoordinator, KeyedAnswer } from '../../ingress/idempotency.coordinator';
+import type { KeyedRequest } from '../../ingress/idempotency';
+import { PaymentError } from '../../shared/problem';
+import type { Authorization, AuthorizationRequest } from './authorization';
+import { AUTHORIZATION_PREFIX, parsePublicId } from './authorization-id';
+import { authorizationProblems } from './authorization.problems';
+import type { AuthorizationRepository } from './authorization.repository';
+import type { GroupCommitter } from './group-commit/group-committer';
+
+/** What callers of the lane can do; knows no HTTP. */
+export class AuthorizationService {
+  constructor(
+    private readonly committer: GroupCommitter,
+    private readonly repository: AuthorizationRepository,
+    private readonly coordinator: IdempotencyCoordinator,
+  ) {}
+
+  /** Judges a request and holds its amount; a repeat under its key gets the first answer again (contract 8). */
+  authorize(caller: Caller, keyed: KeyedRequest, request: AuthorizationRequest): Promise<KeyedAnswer<Authorization>> {
+    return this.coordinator.run(keyed, () => this.committer.authorize({ keyed, caller: caller.subject, request }));
+  }
+
+  /** @throws PaymentError 404 for an id that is none, or another merchant's. */
+  async read(caller: Caller, id: string): Promise<Authorization> {
+    const rowId = parsePublicId(AUTHORIZATION_PREFIX, id);
+    return this.visible(caller, rowId === null ? null : await this.repository.findByRowId(rowId));
+  }
+
+  /**
+   * What became of a request, by the scope hash of its key: how a caller learns the outcome after a 504 or a lost
+   * connection (contract 8).
+   *
+   * @throws PaymentError 404, or 409 while the request is under way in this process or another.
+   */
+  async readByKey(caller: Caller, scopeHash: Buffer): Promise<Authorization> {
+    const found = await this.repository.findByScopeHash(scopeHash);
+    if (found !== null) return this.visible(caller, found);
+    if (this.coordinator.isInFlight(scopeHash) || (await this.repository.tryKey(scopeHash)) === 'in_flight') {
+      throw new PaymentError(
+        authorizationProblems.inFlight,
+        'The request under this key is still running; ask again, or send it again under the same key.',
+      );
+    }
+    // It may have committed between the read and the trial, which then found the key taken and free to pass.
+    return this.visible(caller, await this.repository.findByScopeHash(scopeHash));
+  }
+
+  private visible(caller: Caller, authorization: Authorization | null): Authorization {
+    if (authorization !== null && mayActFor(caller, authorization.merchantId)) return authorization;
+    throw new PaymentError(authorizationProblems.notFound, 'There is no such authorization.');
+  }
+}

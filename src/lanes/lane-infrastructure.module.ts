@@ -1,0 +1,178 @@
+import { join } from 'node:path';
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
+import type { DataSource, DataSourceOptions } from 'typeorm';
+import type { LaneSettings } from '../../config/environment';
+import { backgroundInUseMax, type BulkheadSpecification, LANES, laneTable } from '../../config/lanes';
+import { Bulkhead, type BulkheadLimits } from '../bulkhead/bulkhead';
+import { BULKHEAD, LANE_ADMISSION, type LaneAdmission } from '../ingress/admission.interceptor';
+import { checkDatabaseAtBoot } from '../platform/database/boot-check';
+import { connectLaneDataSource, laneDataSourceOptions } from '../platform/database/lane-data-source';
+import { LaneDatabase } from '../platform/database/lane-database';
+import type { Statement } from '../platform/database/statement';
+import { observeBulkhead, observeDatabase } from '../platform/lane-observers';
+import { LaneQueuesModule, laneRedisToken } from '../platform/queue/lane-queues';
+import type { ProducerRedis } from '../platform/queue/redis-connections';
+import type { ProblemKind } from '../shared/problem';
+import { LaneBulkheads } from './lane-bulkheads';
+import type { LaneHost } from './lane-host';
+import { migrationNamesIn } from './migration-names';
+
+/** What a lane says of itself to get its own ground to stand on. */
+export interface LaneDemand {
+  readonly host: LaneHost;
+  readonly settings: LaneSettings;
+  /** The answer when the lane is full. */
+  readonly full: ProblemKind;
+  /** A client that goes aborts its call; false lets the work run to its end (contract 4.9). */
+  readonly abortWhenAbandoned: boolean;
+  readonly entities: NonNullable<DataSourceOptions['entities']>;
+  /** Hot statements: every connection parses them before the process is ready. */
+  readonly statements: readonly Statement[];
+}
+
+/**
+ * A lane's own permits, datasource, pool and queues, and its entry in the registry (contract 3 and 12). Every lane
+ * module imports one of its own; the tokens are the same in each, and what they stand for is never shared.
+ */
+@Module({})
+export class LaneInfrastructureModule {
+  static forLane(demand: LaneDemand): DynamicModule {
+    const { host, settings } = demand;
+    const { lane, datasource, databaseUrl, redisUrl, specification } = settings;
+    if (databaseUrl === null || redisUrl === null) throw new Error(`The lane ${lane} is not hosted by this process`);
+    return {
+      module: LaneInfrastructureModule,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          name: datasource.name,
+          useFactory: () =>
+            laneDataSourceOptions({
+              datasource: datasource.name,
+              url: databaseUrl,
+              schema: datasource.schema,
+              connections: datasource.connections,
+              executionMsMax: settings.bulkhead.executionMsMax,
+              entities: demand.entities,
+            }),
+          dataSourceFactory: (options) => connectLaneDataSource(options),
+        }),
+        LaneQueuesModule.forLane({
+          lane,
+          redisUrl,
+          queues: specification.queues.map(({ name, waitingMax }) => ({ name, waitingMax })),
+        }),
+      ],
+      providers: [
+        bulkheadsOf(demand),
+        permitsOf(),
+        admissionOf(demand),
+        databaseOf(demand),
+        registrationOf(host, settings),
+      ],
+      exports: [LaneBulkheads, BULKHEAD, LANE_ADMISSION, LaneDatabase],
+    };
+  }
+}
+
+function limitsOf(specification: BulkheadSpecification): BulkheadLimits {
+  const { name, permits, queueMax, queueWaitMsMax, executionMsMax, background } = specification;
+  return {
+    name,
+    permits,
+    queueMax,
+    queueWaitMsMax,
+    executionMsMax,
+    background: background && {
+      permitsMax: background.permitsMax,
+      inUseMax: backgroundInUseMax(permits, background),
+    },
+  };
+}
+
+function bulkheadsOf({ host, settings }: LaneDemand): Provider {
+  const { lane, bulkhead, readBulkhead } = settings;
+  const make = (specification: BulkheadSpecification): Bulkhead =>
+    new Bulkhead(
+      limitsOf(specification),
+      host.clock,
+      observeBulkhead(host.metrics.bulkhead(specification.name), {
+        lane,
+        alerts: host.alerts,
+        log: host.log,
+        onStuck: () => host.onLaneStuck(lane),
+      }),
+    );
+  return {
+    provide: LaneBulkheads,
+    useFactory: () => new LaneBulkheads(make(bulkhead), readBulkhead && make(readBulkhead)),
+  };
+}
+
+function permitsOf(): Provider {
+  return { provide: BULKHEAD, inject: [LaneBulkheads], useFactory: ({ main }: LaneBulkheads) => main };
+}
+
+function admissionOf({ host, settings, full, abortWhenAbandoned }: LaneDemand): Provider {
+  const metrics = host.metrics.bulkhead(settings.bulkhead.name);
+  const faults = host.faults.of(settings.lane);
+  const admission: LaneAdmission = {
+    lane: settings.lane,
+    full,
+    abortWhenAbandoned,
+    onRejected: (reason) => metrics.rejected(reason),
+    onShed: (shedMs) => metrics.shed(shedMs),
+    beforeWork: () => faults.beforeWork(),
+  };
+  return { provide: LANE_ADMISSION, useValue: admission };
+}
+
+function databaseOf({ host, settings, statements }: LaneDemand): Provider {
+  const { lane, datasource } = settings;
+  const faults = host.faults.of(lane);
+  return {
+    provide: LaneDatabase,
+    inject: [getDataSourceToken(datasource.name)],
+    useFactory: async (dataSource: DataSource): Promise<LaneDatabase> => {
+      const database = LaneDatabase.of(dataSource, {
+        datasource: datasource.name,
+        connections: datasource.connections,
+        connectionWaitMsMax: datasource.connectionWaitMsMax,
+        executionMsMax: settings.bulkhead.executionMsMax,
+        clock: host.clock,
+        observer: observeDatabase(datasource.name, host.metrics.datasource(datasource.name), { lane, log: host.log }),
+        faults: () => faults.current(),
+      });
+      await database.open();
+      await checkDatabaseAtBoot(database, {
+        datasource: datasource.name,
+        role: datasource.role,
+        schema: datasource.schema,
+        foreignSchemas: LANES.filter((other) => other !== lane).map((other) => laneTable[other].datasource.schema),
+        connectionsTotal: host.connectionsOnServerOf(lane),
+        migrations: migrationNamesIn(join(__dirname, '..', '..', 'migrations', lane)),
+        migrateCommand: 'npm run migrate',
+      });
+      await database.prepareAll(statements);
+      return database;
+    },
+  };
+}
+
+function registrationOf(host: LaneHost, { lane, specification }: LaneSettings): Provider {
+  return {
+    provide: `LaneRegistration:${lane}`,
+    inject: [LaneBulkheads, LaneDatabase, laneRedisToken(lane)],
+    useFactory: (bulkheads: LaneBulkheads, database: LaneDatabase, redis: ProducerRedis): true => {
+      host.registry.register({
+        lane,
+        priority: specification.priority,
+        bulkheads: () => bulkheads.snapshots(),
+        pool: () => database.view(),
+        database: () => database.health(),
+        dependencies: async () => [await redis.health()],
+      });
+      return true;
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import { Logger } from '@nestjs/common';
+import { type ConnectionOptions, type Processor, Worker, type WorkerOptions } from 'bullmq';
+import { ErrorThrottle } from './error-throttle';
+import { ProducerRedis } from './redis-connections';
+
+/** Jobs that run get this long to end when the process stops; then their locks run out and others take them. */
+const CLOSE_MS_MAX = 10_000;
+const DISCONNECT_MS_MAX = 500;
+
+/**
+ * A worker with a connection that waits for Redis. `@nestjs/bullmq` gives every worker the connection of its queue,
+ * which fails fast and would make the worker give up. It never starts by itself: `@Processor` options are fixed when
+ * the file is read, before there are settings, so `QueueWorkers` starts it.
+ */
+export class LaneWorker extends Worker {
+  readonly #logger = new Logger(LaneWorker.name);
+  readonly #throttle = new ErrorThrottle();
+  #closed: Promise<void> | null = null;
+
+  constructor(name: string, processor: Processor, options: WorkerOptions) {
+    super(name, processor, {
+      ...options,
+      connection: connectionOf(options),
+      autorun: false,
+    });
+    this.on('error', (error) => {
+      if (this.#throttle.admits(error)) this.#logger.warn({ queue: name, err: error }, 'The worker has lost its Redis');
+    });
+    this.on('failed', (job, error) => {
+      const fields = { queue: name, job_id: job?.id, attempts: job?.attemptsMade, err: error };
+      this.#logger.warn(fields, 'A job has failed');
+    });
+  }
+
+  /** Takes no more jobs, waits a bounded time for those that run, and leaves. */
+  override close(force = false): Promise<void> {
+    this.#closed ??= this.#close(force);
+    return this.#closed;
+  }
+
+  async #close(force: boolean): Promise<void> {
+    const ended = super.close(force).then(
+      () => true,
+      () => true,
+    );
+    if (await Promise.race([ended, after(CLOSE_MS_MAX)])) return;
+    this.#logger.warn({ queue: this.name }, 'Jobs were still running at the end of the grace; others will take them');
+    this.cancelAllJobs('shutdown');
+    await Promise.race([this.disconnect().catch(() => {}), after(DISCONNECT_MS_MAX)]);
+  }
+}
+
+function connectionOf({ connection }: WorkerOptions): ConnectionOptions {
+  return connection instanceof ProducerRedis ? (connection.workerOptions as ConnectionOptions) : connection;
+}
+
+function after(delayMs: number): Promise<false> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(false), delayMs).unref();
+  });
+}

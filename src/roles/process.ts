@@ -1,0 +1,101 @@
+import type { LoggerService } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Logger } from 'nestjs-pino';
+import type { Settings } from '../../config/environment';
+import { edgeFastifyOptions } from '../ingress/edge-options';
+import { installEdge } from '../ingress/install-edge';
+import { RequestLog } from '../platform/request-log';
+import { createProcessContext, type ProcessContext } from './process-context';
+import { stopProcess } from './process-stop';
+import { rootModule } from './root.module';
+
+/** Starts the process of the settings' role and serves until it is told to stop; resolves when it serves. */
+export async function runProcess(settings: Settings): Promise<void> {
+  const context = createProcessContext(settings);
+  await context.tokens.start();
+  const app = await buildApplication(context);
+  await listen(app, context);
+  stopWhenTold(app, context);
+  const url = await app.getUrl();
+  context.log.info({ url }, 'ready');
+  process.send?.({ type: 'ready', url });
+}
+
+async function buildApplication(context: ProcessContext): Promise<NestFastifyApplication> {
+  const { clock, draining, settings, tokens, log, alerts, metrics } = context;
+  const requestLog = new RequestLog(log);
+  const answers = { clock, draining, onAnswered: requestLog.record };
+  const app = await NestFactory.create<NestFastifyApplication>(
+    rootModule(context),
+    new FastifyAdapter(edgeFastifyOptions(answers)),
+    // What fails before the logger is in place is thrown, and told once by main.ts.
+    { bodyParser: false, logger: false, abortOnError: false },
+  );
+  app.useLogger(quietly(app.get(Logger)));
+  installEdge(app, {
+    ...answers,
+    tokens,
+    retryGuard: settings.retryGuard,
+    onUnexpected: ({ route, requestId, ...error }) => {
+      alerts.raise('ALERT_UNEXPECTED_ERROR', 'A request was answered 500, for a reason that nobody foresaw', {
+        key: route ?? '',
+        route,
+        request_id: requestId,
+        ...error,
+      });
+    },
+    onDrainingRefusal: (lane) => {
+      for (const { name } of context.registry.find(lane)?.bulkheads() ?? [])
+        metrics.bulkhead(name).rejected('draining');
+    },
+  });
+  await app.init();
+  return app;
+}
+
+async function listen(app: NestFastifyApplication, { settings }: ProcessContext): Promise<void> {
+  try {
+    await app.listen(settings.port, settings.host);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
+      throw new Error(
+        `${settings.host}:${settings.port} is taken by another process: stop that one, or set PORT_${settings.role.toUpperCase()}`,
+        { cause: error },
+      );
+    }
+    throw error;
+  }
+}
+
+/** Stops once, whoever says so: an orchestrator, a terminal, or a launcher that has gone. */
+function stopWhenTold(app: NestFastifyApplication, context: ProcessContext): void {
+  let stopping = false;
+  const stop = (why: string): void => {
+    if (stopping) return;
+    stopping = true;
+    context.log.info({ why }, 'stopping');
+    stopProcess(app, context).then(
+      (code) => process.exit(code),
+      (error: unknown) => {
+        context.log.error({ err: error }, 'stopping failed');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', () => stop('SIGTERM'));
+  process.on('SIGINT', () => stop('SIGINT'));
+  if (process.connected) process.on('disconnect', () => stop('the launcher has gone'));
+}
+
+/** Nest tells of each module and route as it starts: worth a line to whoever looks for a fault, and to nobody else. */
+function quietly(logger: Logger): LoggerService {
+  return {
+    log: (message: unknown, ...more: unknown[]) => logger.debug(message, ...more),
+    debug: (message: unknown, ...more: unknown[]) => logger.debug(message, ...more),
+    verbose: (message: unknown, ...more: unknown[]) => logger.verbose(message, ...more),
+    warn: (message: unknown, ...more: unknown[]) => logger.warn(message, ...more),
+    error: (message: unknown, ...more: unknown[]) => logger.error(message, ...more),
+    fatal: (message: unknown, ...more: unknown[]) => logger.fatal(message, ...more),
+  };
+}
