@@ -47,7 +47,10 @@ const layers = [
   {
     name: 'the-lane-table-is-for-roles-and-lane-modules',
     comment: 'Everything else is given its figures, so that tests and other lanes can give others.',
-    from: { path: '^src', pathNot: '^src/(roles/|main\\.ts|lanes/[^/]+/[^/]+\\.module\\.ts)|\\.spec\\.ts$' },
+    from: {
+      path: '^src',
+      pathNot: '^src/(roles/|main\\.ts|lanes/(lane-[^/]+|[^/]+/[^/]+\\.module)\\.ts)|\\.spec\\.ts$',
+    },
     to: { path: '^config/lanes' },
   },
   {
@@ -68,7 +71,7 @@ const laneWalls = lanes.map((lane) => ({
   name: `lane-${lane}-is-an-island`,
   comment: 'ERR_SHARED_FAILURE_DOMAIN_DETECTED: code of one lane reaches into another (contract 12, ADV-FD-01).',
   from: { path: `^(src/lanes|migrations)/${lane}/` },
-  to: { path: `^(src/lanes|migrations)/(?!${lane}/)` },
+  to: { path: `^(src/lanes|migrations)/(?!${lane}/)[^/]+/` },
 }));
 
 module.exports = {

@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
+import paymentCore from './tools/lint/index.cjs';
 
 /** Only `config/` reads the environment, so that every setting is validated once and can be shown. */
 const environmentIsReadInConfig = {
@@ -15,7 +16,15 @@ const environmentIsReadInConfig = {
 
 export default tseslint.config(
   {
-    ignores: ['dist/**', 'node_modules/**', '.data/**', 'coverage/**', 'reports/**', 'bench/results/**'],
+    ignores: [
+      'dist/**',
+      'node_modules/**',
+      '.data/**',
+      'coverage/**',
+      'reports/**',
+      'bench/results/**',
+      'tools/lint/fixtures/**',
+    ],
   },
   js.configs.recommended,
   {
@@ -31,6 +40,8 @@ export default tseslint.config(
       '@typescript-eslint/explicit-module-boundary-types': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       '@typescript-eslint/require-await': 'off',
+      // Interfaces declare methods, and their users pass them on as the functions they are.
+      '@typescript-eslint/unbound-method': 'off',
       '@typescript-eslint/only-throw-error': 'error',
       '@typescript-eslint/prefer-promise-reject-errors': 'error',
       eqeqeq: 'error',
@@ -40,6 +51,12 @@ export default tseslint.config(
     },
   },
   { files: ['src/**/*.ts', 'migrations/**/*.ts'], rules: environmentIsReadInConfig },
+  {
+    // No lane reaches a resource of another lane (contract 12, ADV-FD-01).
+    files: ['src/**/*.ts', 'migrations/**/*.ts', 'scripts/setup/demo/**/*.ts'],
+    plugins: { 'payment-core': paymentCore },
+    rules: { 'payment-core/shared-failure-domain': ['error', { root: import.meta.dirname }] },
+  },
   {
     // Nest reads constructor parameter types at run time, so a type-only import of a class would lose the injection.
     files: ['src/**/*.ts'],
@@ -51,6 +68,8 @@ export default tseslint.config(
       'max-lines-per-function': 'off',
       'max-lines': ['error', { max: 700, skipBlankLines: true, skipComments: true }],
       '@typescript-eslint/explicit-module-boundary-types': 'off',
+      // Jest's asymmetric matchers (`expect.any`) are typed `any`.
+      '@typescript-eslint/no-unsafe-assignment': 'off',
     },
   },
   {

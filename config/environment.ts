@@ -21,6 +21,8 @@ export interface LaneSettings {
   /** Null where this process does not host the lane and nothing was given. */
   databaseUrl: string | null;
   redisUrl: string | null;
+  /** Where the lane's own process answers in the isolated topology; the operator's process asks it for its health. */
+  processUrl: string;
 }
 
 /** How a caller's retries are judged (contract 8). */
@@ -193,7 +195,15 @@ function readLane(reader: SettingsReader, lane: Lane, hosted: boolean): LaneSett
     datasource,
     databaseUrl,
     redisUrl,
+    processUrl: processUrl(reader, lane),
   };
+}
+
+/** `LANE_URL_<LANE>`, or the lane's port on this machine. */
+function processUrl(reader: SettingsReader, lane: Lane): string {
+  const port = reader.integer(`PORT_${lane.toUpperCase()}`, laneTable[lane].portIsolated, portRange);
+  const local = `http://127.0.0.1:${port}`;
+  return reader.url(`LANE_URL_${lane.toUpperCase()}`, ['http:', 'https:'], local) ?? local;
 }
 
 function readPort(reader: SettingsReader, role: Role): number {
@@ -222,7 +232,10 @@ function refuseUnknownNames(reader: SettingsReader, source: Source): void {
   const lanes = LANES.map((lane) => lane.toUpperCase());
   const roles = ROLES.map((role) => role.toUpperCase());
   const families: readonly { prefix: string; known: readonly string[] }[] = [
-    { prefix: 'LANE_', known: lanes.flatMap((lane) => LANE_KNOBS.map((knob) => `LANE_${lane}_${knob}`)) },
+    {
+      prefix: 'LANE_',
+      known: lanes.flatMap((lane) => [...LANE_KNOBS.map((knob) => `LANE_${lane}_${knob}`), `LANE_URL_${lane}`]),
+    },
     { prefix: 'PORT_', known: roles.map((role) => `PORT_${role}`) },
     { prefix: 'DATABASE_URL_', known: lanes.map((lane) => `DATABASE_URL_${lane}`) },
     { prefix: 'REDIS_URL_', known: lanes.map((lane) => `REDIS_URL_${lane}`) },

@@ -21,7 +21,9 @@ export interface TargetPlan {
   connections: number;
   /** Requests without an answer; one more is not sent, counts as overflow and voids the run. */
   inFlightMax: number;
+  /** For opening the connections before the run; one opened during it is under its request's `answerMsMax`. */
   connectMsMax: number;
+  /** From handing a request to the network; without an answer by then its outcome is unknown. */
   answerMsMax: number;
   /** Refused requests obey `Retry-After` and are sent again under the same key, at most three times. */
   retries: boolean;

@@ -145,6 +145,7 @@ function breakLock(lock, mine, expected) {
     throw error;
   }
   if (read(aside) !== expected) take(aside, lock);
+  else rmSync(`${lock}.${expected.split(' ')[0]}`, { force: true });
   rmSync(aside, { force: true });
 }
 

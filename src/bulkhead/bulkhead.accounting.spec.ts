@@ -193,7 +193,7 @@ describe('a finished call', () => {
     });
     clock.advance(10_000);
     expect([bulkhead.sizes(), clock.armed, unhandled]).toEqual([[0, 0, 0, 0, 0], 0, []]);
-  });
+  }, 60_000);
 
   it('is forgotten by the engine, result and all', async () => {
     const { bulkhead } = build();

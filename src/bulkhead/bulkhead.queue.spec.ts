@@ -1,6 +1,6 @@
 import { FakeClock } from '../../test/support/fake-clock';
 import { Bulkhead } from './bulkhead';
-import type { BulkheadLimits, BulkheadObserver, Permit } from './bulkhead';
+import type { BulkheadLimits, BulkheadObserver, Entry, Permit } from './bulkhead';
 
 const flush = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -191,13 +191,32 @@ describe('the queue of a bulkhead', () => {
     expect([stage.begun, stage.bulkhead.snapshot().inUse]).toEqual([[], 0]);
   });
 
-  it('hands on through ten thousand works that end at once without growing the stack', async () => {
-    const stage = new Stage({ queueMax: 10_000 });
+  it('counts a late waiter once, also when the news of another one sends it away', () => {
+    const refused: string[] = [];
+    const stage: Stage = new Stage({}, { onRefused: (reason) => refused.push(reason) && second.abandon() });
+    stage.take();
+    stage.enter('first');
+    const second = stage.enter('second');
+    stage.clock.advance(100);
+    expect(refused).toEqual(['queue_timeout', 'client_abort']);
+  });
+
+  it('takes a caller whom the news of its admission sends away for one that went while its work ran', () => {
+    let gone: Entry<never> | null = null;
+    const stage = new Stage({}, { onAdmitted: () => gone?.abandon() });
+    const permit = stage.take();
+    gone = stage.enter('waiter');
+    permit.release();
+    expect([stage.begun, stage.refused, stage.bulkhead.snapshot().inUse]).toEqual([['waiter'], [], 1]);
+  });
+
+  it('hands on through twenty thousand works that end at once without growing the stack', async () => {
+    const stage = new Stage({ queueMax: 20_000 });
     const permit = stage.take();
     const fault = () => {
       throw new Error('at once');
     };
-    const results = Array.from({ length: 10_000 }, () => stage.bulkhead.enter(fault).result);
+    const results = Array.from({ length: 20_000 }, () => stage.bulkhead.enter(fault).result);
     permit.release();
     expect(stage.bulkhead.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
     await Promise.allSettled(results);

@@ -66,6 +66,17 @@ describe.each(LANES)('test_bulkhead_state_transitions [MC-ST-01] $name', (lane) 
     expect(states).toEqual([queueMax === 0 ? 'SATURATED' : 'NORMAL', 'SATURATED']);
   });
 
+  it('is SATURATED by works as by permits taken by hand, from the moment the last of them begins', () => {
+    const stage = new Stage(lane).hold(permits - 1);
+    let seen = '';
+    const last = stage.bulkhead.enter(() => {
+      seen = stage.queue(queueMax).state;
+      return new Promise<never>(() => {});
+    });
+    last.result.catch(() => {});
+    expect(seen).toBe('SATURATED');
+  });
+
   it.each([
     [recoveryBelow + 1, 'SATURATED'],
     [recoveryBelow, 'SATURATED'],

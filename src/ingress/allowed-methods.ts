@@ -9,7 +9,7 @@ export class AllowedMethods {
   constructor(fastify: FastifyInstance) {
     this.#fastify = fastify;
     fastify.addHook('onRoute', ({ method }) => {
-      for (const one of [method].flat()) this.#methods.add(one as HTTPMethods);
+      for (const one of [method].flat()) this.#methods.add(one);
     });
   }
 

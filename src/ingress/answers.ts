@@ -49,18 +49,17 @@ export class Answers {
     request.exchange = exchange;
     reply.header(REQUEST_ID_HEADER, request.id);
     this.#options.draining.opened(raw);
-    const end = (): void => this.#end(reply, exchange);
+    const cut = (): void => this.#end(reply, exchange, !raw.writableFinished);
     // `finish` alone would miss disconnects; `close` alone never comes for an injected request.
-    raw.once('finish', end).once('close', end);
-    if (raw.socket === null) this.#pipelined.follow(request.raw.socket, raw, end);
+    raw.once('finish', () => this.#end(reply, exchange, false)).once('close', cut);
+    if (raw.socket === null) this.#pipelined.follow(request.raw.socket, raw, cut);
   }
 
-  #end(reply: FastifyReply, exchange: Exchange): void {
+  #end(reply: FastifyReply, exchange: Exchange, aborted: boolean): void {
     if (exchange.ended) return;
     exchange.ended = true;
     const { clock, draining, onAnswered } = this.#options;
     const { request, raw } = reply;
-    const aborted = !raw.writableFinished;
     draining.closed(raw);
     this.#onEnd(reply, exchange);
     if (aborted) exchange.abandon?.();

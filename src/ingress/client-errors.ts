@@ -15,6 +15,7 @@ function problemOfClientError(code: string | undefined): PaymentError {
       return problem(edgeProblems.requestTimeout, 'The headers did not arrive in time.');
     case 'HPE_HEADER_OVERFLOW':
       return problem(edgeProblems.headersTooLarge, 'The headers are larger than this server reads.');
+    case undefined:
     default:
       return problem(edgeProblems.malformedRequest, 'This is not HTTP/1.1 as RFC 9112 has it.');
   }

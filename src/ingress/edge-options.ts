@@ -49,8 +49,7 @@ export function edgeFastifyOptions(
     genReqId: (request) => requestIdOf(request),
     requestIdHeader: false,
     logger: false,
-    frameworkErrors: (error, request, reply) =>
-      answerFrameworkError(error, request as FastifyRequest, reply as unknown as FastifyReply),
+    frameworkErrors: (error, request, reply) => answerFrameworkError(error, request, reply),
     clientErrorHandler: answerClientError,
     bodyLimit: BODY_BYTES_MAX_DEFAULT,
     keepAliveTimeout: times.keepAliveMs ?? KEEP_ALIVE_MS,

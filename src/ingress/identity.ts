@@ -140,5 +140,5 @@ function merchantsFromClaim(claim: unknown): ReadonlySet<string> | '*' | null {
   if (claim === '*') return '*';
   if (!Array.isArray(claim) || claim.length > MERCHANTS_MAX) return null;
   if (!claim.every((merchant) => typeof merchant === 'string')) return null;
-  return claim.includes('*') ? '*' : new Set(claim as string[]);
+  return claim.includes('*') ? '*' : new Set(claim);
 }

@@ -44,7 +44,7 @@ export interface Edge {
  * `preValidation` → schemas (`validation.ts`) → the lane's `AdmissionInterceptor` → handler → `ProblemFilter`.
  */
 export function installEdge(app: NestFastifyApplication, options: EdgeOptions): Edge {
-  const fastify = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+  const fastify = app.getHttpAdapter().getInstance();
   const bodies = new BodyDeadlines(options.clock, options.bodyMsMax ?? BODY_MS_MAX);
   const services = {
     draining: options.draining,

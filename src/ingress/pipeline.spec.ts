@@ -62,7 +62,7 @@ describe('the order of refusals (contract 4.1)', () => {
     }
     // All that is left to refuse it is a full lane.
     const { promise, resolve } = Promise.withResolvers<void>();
-    server.work.current = { run: () => promise };
+    server.work.current = { run: () => promise.then(() => ({})) };
     const running = [send(server), send(server), send(server)];
     expect(await send(server)).toEqual({ status: 429, code: 'ERR_ORDERS_SATURATED' });
     resolve();

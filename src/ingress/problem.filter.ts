@@ -35,7 +35,6 @@ const BY_STATUS: Readonly<Record<number, readonly [ProblemKind, string]>> = {
   404: [edgeProblems.notFound, 'There is nothing at this path.'],
   405: [edgeProblems.methodNotAllowed, 'The path does not have this method.'],
   408: [edgeProblems.requestTimeout, 'The request did not arrive in time.'],
-  413: [edgeProblems.payloadTooLarge, 'The body is too large.'],
   415: [edgeProblems.unsupportedMediaType, 'Bodies are `application/json` here.'],
   503: [edgeProblems.unavailable, 'This cannot be answered at the moment.'],
 };
@@ -46,11 +45,17 @@ function statusOf(error: unknown): number | null {
   return typeof status === 'number' ? status : null;
 }
 
+/** Nest hands Fastify's errors on inside one of its own. */
+function codeOf(error: unknown): unknown {
+  const { code, cause } = Object(error) as { code?: unknown; cause?: unknown };
+  return code ?? (Object(cause) as { code?: unknown }).code;
+}
+
 /** The problem that an error of a library stands for; null where it is a fault of this process. */
 function knownProblem(error: unknown, request: FastifyRequest): PaymentError | null {
-  const code = (error as { code?: unknown } | null)?.code;
+  const code = codeOf(error);
   if (code === 'FST_ERR_VALIDATION') return allFaultsOf(request);
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return tooLarge(request.routeOptions.bodyLimit);
+  if (statusOf(error) === 413) return tooLarge(request.routeOptions.bodyLimit);
   const row = (typeof code === 'string' && FASTIFY_PROBLEMS[code]) || BY_STATUS[statusOf(error) ?? 500];
   return row ? new PaymentError(row[0], row[1]) : null;
 }

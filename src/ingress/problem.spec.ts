@@ -7,6 +7,13 @@ import { RawClient } from './testing/raw-client';
 const good = { authorization: 'Bearer shop', 'idempotency-key': 'k', 'content-type': 'application/json' };
 const order = { merchant_id: 'mer_1', amount_minor: 100 };
 
+/** A promise rejected with something that is no error, as careless libraries do. */
+function rejecting(reason: unknown): Promise<never> {
+  return Promise.resolve().then(() => {
+    throw reason;
+  });
+}
+
 describe('answers that are not success (contract 7)', () => {
   let server: EdgeServer;
   beforeAll(async () => {
@@ -98,9 +105,9 @@ describe('answers that are not success (contract 7)', () => {
   it('what cannot be written as JSON, and what is no error at all, is a 500 as well', async () => {
     server.work.current = { run: () => ({ sum: 1n }) };
     expect((await post(JSON.stringify(order))).json()).toMatchObject({ code: 'ERR_INTERNAL' });
-    server.work.current = { run: () => Promise.reject('just a text' as unknown as Error) };
+    server.work.current = { run: () => rejecting('just a text') };
     expect((await post(JSON.stringify(order))).json()).toMatchObject({ code: 'ERR_INTERNAL' });
-    server.work.current = { run: () => Promise.reject(null as unknown as Error) };
+    server.work.current = { run: () => rejecting(null) };
     expect((await post(JSON.stringify(order))).json()).toMatchObject({ code: 'ERR_INTERNAL' });
     expect(server.unexpected).toHaveLength(3);
   });

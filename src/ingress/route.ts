@@ -26,7 +26,7 @@ export interface LaneRouteOptions extends Partial<RoutePolicy> {
 }
 
 function openApi(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-  const { $schema, ...rest } = z.toJSONSchema(schema, { target: 'openapi-3.0', io, unrepresentable: 'any' });
+  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { target: 'openapi-3.0', io, unrepresentable: 'any' });
   return rest as JsonSchema;
 }
 

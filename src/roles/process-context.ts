@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { Registry } from 'prom-client';
 import { lanesOfRole, type Settings } from '../../config/environment';
 import { type Lane, LANES } from '../../config/lanes';
 import { Draining } from '../ingress/draining';
 import { TokenVerifier } from '../ingress/identity';
 import type { KeySetSource } from '../ingress/key-set';
 import type { LaneHost } from '../lanes/lane-host';
+import { createMetricsRegistry } from '../operator/metrics/metrics.module';
 import { AlertBoard } from '../platform/alerts';
 import { FaultSwitches } from '../platform/faults';
 import { LaneMetrics } from '../platform/lane-metrics';
@@ -27,13 +27,9 @@ const STUCK_EXIT_AFTER_MS = 5_000;
 
 export function createProcessContext(settings: Settings): ProcessContext {
   const log = createLogger({ level: settings.logLevel, role: settings.role, version: settings.version });
-  const metrics = new LaneMetrics(new Registry());
+  const metrics = new LaneMetrics(createMetricsRegistry());
   const alerts = new AlertBoard(log, metrics.countAlert);
   const registry = new LaneRegistry();
-  metrics.watch(
-    () => registry.all().flatMap((lane) => lane.bulkheads()),
-    () => registry.all().map((lane) => lane.pool()),
-  );
   const draining = new Draining();
   const tokens = new TokenVerifier(
     { keys: keySource(settings.jwt), issuer: settings.jwt.issuer, audience: settings.jwt.audience },

@@ -5,10 +5,11 @@ import { Logger } from 'nestjs-pino';
 import type { Settings } from '../../config/environment';
 import { edgeFastifyOptions } from '../ingress/edge-options';
 import { installEdge } from '../ingress/install-edge';
+import { ApiReference, createApiDocument } from '../operator/docs/api-reference';
 import { RequestLog } from '../platform/request-log';
 import { createProcessContext, type ProcessContext } from './process-context';
 import { stopProcess } from './process-stop';
-import { rootModule } from './root.module';
+import { rootModule, servesPages } from './root.module';
 
 /** Starts the process of the settings' role and serves until it is told to stop; resolves when it serves. */
 export async function runProcess(settings: Settings): Promise<void> {
@@ -50,6 +51,7 @@ async function buildApplication(context: ProcessContext): Promise<NestFastifyApp
         metrics.bulkhead(name).rejected('draining');
     },
   });
+  if (servesPages(context)) app.get(ApiReference).describe(() => createApiDocument(app, settings.version));
   await app.init();
   return app;
 }

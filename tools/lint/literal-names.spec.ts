@@ -100,6 +100,21 @@ runExamples(
       literal('fraud.evaluations'),
     ),
     ...fails(
+      'a table in a list',
+      `export const a = 'select 1 from tax.quotes q, fraud.evaluations e';`,
+      literal('fraud.evaluations'),
+    ),
+    ...fails(
+      'a sequence',
+      `export const a = "SELECT nextval('fraud.evaluation_seq')";`,
+      literal('fraud.evaluation_seq'),
+    ),
+    ...fails(
+      'a type',
+      `export const a = 'alter table quotes add column verdict fraud.verdict, add x int default 1::fraud.verdict';`,
+      literal('fraud.verdict'),
+    ),
+    ...fails(
       'an insert',
       `export const a = 'insert into fraud.evaluations (id) values ($1)';`,
       literal('fraud.evaluations'),
@@ -173,6 +188,10 @@ runExamples(
     ...passes(
       'prose with a dot',
       `export const a = ['Rates come from fraud.json', 'update the ledger.', 'See fraud.example.com', 'fraud.score'];`,
+    ),
+    ...passes(
+      'prose with words of SQL',
+      `export const a = 'Select your card from the list, update it, see fraud.html, then delete it from your list.';`,
     ),
     ...passes('a host', `export const a = 'https://fraud.example.com/select/from';`),
     ...passes(

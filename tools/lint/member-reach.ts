@@ -1,5 +1,6 @@
 import { AST_NODE_TYPES, type TSESLint, type TSESTree } from '@typescript-eslint/utils';
 import type ts from 'typescript';
+import { calleeName } from './call-context';
 import { constantText } from './constant-text';
 import { foreignDeclaration, type Inspection, isForeign } from './inspection';
 import { describeFile } from './module-reach';
@@ -116,14 +117,24 @@ function reportPattern(inspection: Inspection, pattern: TSESTree.ObjectPattern):
   }
 }
 
-/** `registry.find('fraud')` and `pools.get('fraud')` where the keys are lanes. */
+/** Functions that make a lane's token of its name, as `laneRedisToken('fraud')`. */
+const LANE_TOKEN = /^(?:get)?[Ll]ane\w*Token$/;
+
+/** `registry.find('fraud')` and `pools.get('fraud')` where the keys are lanes, and tokens made of a lane's name. */
 function reportLookup(inspection: Inspection, node: TSESTree.CallExpression): void {
+  const { callee } = node;
   const [key] = node.arguments;
-  if (node.callee.type !== AST_NODE_TYPES.MemberExpression || key === undefined) return;
+  if (key === undefined) return;
+  const isToken = LANE_TOKEN.test(calleeName(callee) ?? '');
+  if (!isToken && callee.type !== AST_NODE_TYPES.MemberExpression) return;
   const lane = constantText(inspection, key);
   if (lane === null || !inspection.names.lanes.includes(lane) || !isForeign(inspection, lane)) return;
-  const receiver = inspection.services.getTypeAtLocation(node.callee.object);
-  if (!isRegistryOrMapByLane(inspection, receiver)) return;
+  if (isToken) {
+    inspection.report(node, { lane, what: 'token of the lane', way: 'injection token' });
+    return;
+  }
+  if (callee.type !== AST_NODE_TYPES.MemberExpression) return;
+  if (!isRegistryOrMapByLane(inspection, inspection.services.getTypeAtLocation(callee.object))) return;
   inspection.report(node, { lane, what: 'entry in a registry by lane', way: 'member access' });
 }
 

@@ -209,6 +209,11 @@ runExamples(
       token('queue `fraud-overflow`'),
     ),
     ...fails(
+      'a token made of the lane',
+      `import { laneRedisToken } from '@/src/platform/nest'; export const a = { inject: [laneRedisToken('fraud')] };`,
+      token('token of the lane'),
+    ),
+    ...fails(
       'a string that a neighbour alone provides',
       `${nest} export class A { constructor(@Inject('SCORING_CLIENT') readonly a: unknown) {} }`,
       token('SCORING_CLIENT'),
@@ -229,6 +234,10 @@ runExamples(
     ...passes(
       'own name by constant',
       `${nest} import { TAX_SOURCE } from '@/config/names'; export const a = getDataSourceToken(TAX_SOURCE);`,
+    ),
+    ...passes(
+      'a token made of the own lane',
+      `import { laneRedisToken } from '@/src/platform/nest'; export const a = { inject: [laneRedisToken('tax')] };`,
     ),
     ...passes(
       'a token that each lane provides for itself',

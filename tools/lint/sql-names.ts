@@ -24,8 +24,10 @@ const STATEMENTS = [
 /** In capitals even one word before a dotted name is SQL: a fragment that is pasted into a statement. */
 const FRAGMENT = /\b(?:FROM|JOIN|INTO|UPDATE|TABLE|REFERENCES|TRUNCATE|ONLY|EXISTS)\s+$/;
 
-/** Here a dotted name is a table, whatever else the statement calls so. */
-const BEFORE_TABLE = new RegExp(FRAGMENT.source, 'i');
+/** Where a statement names a table, whatever else it calls so; a list goes on after a comma, where an alias may be. */
+const TABLE_PLACE =
+  /\b(?:analyze|call|column|copy|exists|from|function|index|into|join|lateral|lock|on|only|procedure|references|sequence|table|trigger|truncate|type|update|using|vacuum|view)\s+$/i;
+const NAME_PLACE = /(?:,\s*|\(\s*|::|')$/;
 
 /** From the word to the end of the statement: everything that is searched. */
 const SEARCH_PATH = /\bsearch_path\b[^;]*/gi;
@@ -45,17 +47,17 @@ export class SqlNames {
     this.schemaWord = new RegExp(`\\bschema\\s+(?:if\\s+(?:not\\s+)?exists\\s+)?"?(${schema})"?(?![\\w-])`, 'gi');
   }
 
-  /** @param isTable Whether the text stands where a table's name is expected, as in `@Entity('fraud.evaluations')`. */
-  namedIn(text: string, isTable: boolean): NamedResource[] {
-    const bare = isTable ? this.bare.exec(text) : null;
+  /** @param isTableName Whether the text stands where a table's name is expected, as in `@Entity('fraud.evaluations')`. */
+  namedIn(text: string, isTableName: boolean): NamedResource[] {
+    const bare = isTableName ? this.bare.exec(text) : null;
     if (bare !== null) return this.resources([bare]);
     const found = [...text.matchAll(SEARCH_PATH)].flatMap(([path]) => [...path.matchAll(this.schemaName)]);
     const isStatement = STATEMENTS.some((shape) => shape.test(text));
     if (isStatement) found.push(...text.matchAll(this.schemaWord));
     for (const match of text.matchAll(this.qualified)) {
       const before = text.slice(0, match.index);
-      const isOwnWord = !BEFORE_TABLE.test(before) && isAlias(text, match[1] ?? '');
-      if (FRAGMENT.test(before) || (isStatement && !isOwnWord)) found.push(match);
+      const isTable = FRAGMENT.test(before) || (isStatement && TABLE_PLACE.test(before));
+      if (isTable || (isStatement && isOtherName(text, match))) found.push(match);
     }
     return this.resources(found);
   }
@@ -68,6 +70,13 @@ export class SqlNames {
       return [{ lane, kind: 'schema', name: table }];
     });
   }
+}
+
+/** A function, a type, a sequence or a further table of a list. */
+function isOtherName(text: string, match: RegExpExecArray): boolean {
+  const after = text.slice(match.index + match[0].length);
+  const isPlace = NAME_PLACE.test(text.slice(0, match.index)) || /^\s*\(|^\./.test(after);
+  return isPlace && !isAlias(text, match[1] ?? '');
 }
 
 /** `with tax as (…)`, `join lines as tax` and `from lines tax` make the word a name of the statement's own. */

@@ -67,7 +67,7 @@ const clients: Record<string, (port: number) => Promise<Client>> = {
     };
   },
   'raw socket (chosen)': async (port) => {
-    const limits = { inFlightMax: 1_000, connectMsMax: 1_000, answerMsMax: 5_000 };
+    const limits = { inFlightMax: 10_000, connectMsMax: 1_000, answerMsMax: 5_000 };
     const nowMs = (): number => performance.now();
     const pool = new ConnectionPool({ host: '127.0.0.1', port, connections: CONNECTIONS, ...limits, nowMs });
     await pool.open();
@@ -75,10 +75,11 @@ const clients: Record<string, (port: number) => Promise<Client>> = {
       send: (path, headers, text, done) => {
         let head = `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`;
         for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
-        pool.send(`${head}\r\n${text}`, {
+        const taken = pool.send(`${head}\r\n${text}`, {
           wantsBody: () => false,
           settle: (outcome) => done(outcome.kind === 'answered' ? outcome.status : 0),
         });
+        if (!taken) done(0);
       },
       close: () => pool.close(),
     };

@@ -95,7 +95,8 @@ const authorizationColumns = `a.id, a.merchant_id, a.amount_minor, a.captured_mi
 
 /**
  * What stands under keys, one row for each that is taken: 1 scope hashes. A subquery per key for the same reason as
- * above; the newest generation wins, since a key that is free again after 7 days may stand in two.
+ * above; the newest generation wins, since a key that is free again after 7 days may stand in two. Age is not asked: a
+ * key that the current generation still holds is taken, however late its turn to be sealed comes.
  */
 export const findByKeys: Statement = {
   name: 'authorization_find_by_keys',
@@ -104,7 +105,7 @@ SELECT q.scope_hash, k.payload_hash, ${authorizationColumns}
 FROM unnest($1::bytea[]) AS q (scope_hash)
 CROSS JOIN LATERAL (
   SELECT payload_hash, resource_id FROM idempotency_keys i
-  WHERE i.scope_hash = q.scope_hash AND i.created_at > now() - interval '7 days'
+  WHERE i.scope_hash = q.scope_hash
   ORDER BY i.generation DESC
   LIMIT 1
 ) AS k

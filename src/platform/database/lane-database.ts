@@ -228,9 +228,12 @@ export class LaneDatabase implements LaneStore {
 
   #listen(): void {
     // A connection that breaks while somebody has it emits to nobody, and Node ends a process for that.
-    this.#pool.on('connect', (client) =>
-      client.on('error', (error: Error) => this.#options.observer.onConnectionLost?.(error)),
-    );
+    const listen = (client: PoolClient): void => {
+      client.on('error', (error: Error) => this.#options.observer.onConnectionLost?.(error));
+    };
+    this.#pool.on('connect', listen);
+    // A datasource opens its first connection before this pool is anybody's.
+    for (const client of idleClients(this.#pool)) listen(client);
     // Idle ones: told by the client's own listener already; without this one the process would die.
     this.#pool.on('error', () => {});
     this.#pool.on('error', () => this.#filler.refill());

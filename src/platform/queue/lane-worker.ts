@@ -5,6 +5,8 @@ import { ProducerRedis } from './redis-connections';
 
 /** Jobs that run get this long to end when the process stops; then their locks run out and others take them. */
 const CLOSE_MS_MAX = 10_000;
+/** Without a job there is only the goodbye to Redis, which a Redis that is away never answers. */
+const CLOSE_IDLE_MS_MAX = 500;
 const DISCONNECT_MS_MAX = 500;
 
 /**
@@ -15,6 +17,7 @@ const DISCONNECT_MS_MAX = 500;
 export class LaneWorker extends Worker {
   readonly #logger = new Logger(LaneWorker.name);
   readonly #throttle = new ErrorThrottle();
+  readonly #running = new Set<string>();
   #closed: Promise<void> | null = null;
 
   constructor(name: string, processor: Processor, options: WorkerOptions) {
@@ -26,7 +29,10 @@ export class LaneWorker extends Worker {
     this.on('error', (error) => {
       if (this.#throttle.admits(error)) this.#logger.warn({ queue: name, err: error }, 'The worker has lost its Redis');
     });
+    this.on('active', (job) => this.#running.add(job.id ?? ''));
+    this.on('completed', (job) => this.#running.delete(job.id ?? ''));
     this.on('failed', (job, error) => {
+      this.#running.delete(job?.id ?? '');
       const fields = { queue: name, job_id: job?.id, attempts: job?.attemptsMade, err: error };
       this.#logger.warn(fields, 'A job has failed');
     });
@@ -43,10 +49,17 @@ export class LaneWorker extends Worker {
       () => true,
       () => true,
     );
-    if (await Promise.race([ended, after(CLOSE_MS_MAX)])) return;
-    this.#logger.warn({ queue: this.name }, 'Jobs were still running at the end of the grace; others will take them');
+    const endMs = performance.now() + CLOSE_MS_MAX;
+    for (;;) {
+      if (await Promise.race([ended, after(CLOSE_IDLE_MS_MAX)])) return;
+      if (this.#running.size === 0) break;
+      if (performance.now() < endMs) continue;
+      this.#logger.warn({ queue: this.name }, 'Jobs were still running at the end of the grace; others will take them');
+      break;
+    }
     this.cancelAllJobs('shutdown');
-    await Promise.race([this.disconnect().catch(() => {}), after(DISCONNECT_MS_MAX)]);
+    // Cuts the connections, also those that were never up; without it they would keep trying and the process alive.
+    await Promise.race([this.backend.close(true).catch(() => {}), after(DISCONNECT_MS_MAX)]);
   }
 }
 

@@ -206,3 +206,27 @@ it('a key older than 7 days is free again, though its generation still stands', 
   expect((await tryOnce(lane.committer, 'aged', request('card 8', 5))).result).toBe('replayed 00');
   expect(await generationsOf('aged')).toHaveLength(2);
 });
+
+it('a spent generation that somebody works on does not hold the turn up', async () => {
+  await rollNow(lane);
+  const current = await currentGeneration();
+  await owner.query(`UPDATE idempotency_generations SET sealed_at = now() - interval '8 days' WHERE generation = $1`, [
+    current - 1,
+  ]);
+  const vacuum = await test.ownerClient('authorization');
+  await vacuum.query(`BEGIN; LOCK TABLE idempotency_keys_${current - 1} IN SHARE UPDATE EXCLUSIVE MODE`);
+  expect(await rollNow(lane)).toBe(current + 1);
+  expect(await partitions()).toContain(`idempotency_keys_${current - 1}`);
+  await vacuum.query('COMMIT');
+  expect(await lane.repository.rollGeneration(84)).toBeNull();
+  expect(await partitions()).not.toContain(`idempotency_keys_${current - 1}`);
+});
+
+it('a key that the current generation holds beyond 7 days is answered all the same', async () => {
+  const first = await tryOnce(lane.committer, 'overdue', request('card 9'));
+  await owner.query(`UPDATE idempotency_keys SET created_at = now() - interval '9 days' WHERE scope_hash = $1`, [
+    scopeHash('overdue'),
+  ]);
+  const again = await tryOnce(lane.committer, 'overdue', request('card 9'));
+  expect(again).toEqual({ result: 'replayed 00', authorization: first.authorization });
+});

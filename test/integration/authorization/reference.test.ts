@@ -4,15 +4,9 @@ import { authorizationLimits } from '../../../config/lanes';
 import { placeAuthorizations } from '../../../src/lanes/authorization/authorization.statements';
 import { AuthorizationRepository } from '../../../src/lanes/authorization/authorization.repository';
 import type { GroupCommitter } from '../../../src/lanes/authorization/group-commit/group-committer';
-import { GroupRunner } from '../../../src/lanes/authorization/group-commit/group-runner';
 import type { GroupStore } from '../../../src/lanes/authorization/group-commit/group-store';
-import {
-  type AuthorizationOutcome,
-  type KeyedAuthorization,
-  Member,
-} from '../../../src/lanes/authorization/group-commit/member';
-import { newRowId } from '../../../src/lanes/authorization/authorization-id';
-import { systemClock } from '../../../src/platform/system-clock';
+import type { AuthorizationOutcome } from '../../../src/lanes/authorization/group-commit/member';
+import { CarelessCommitter } from '../../fixtures/authorization-careless-committer';
 import {
   addMerchants,
   adminClient,
@@ -273,32 +267,3 @@ describe('the property notices a committer that', () => {
     });
   });
 });
-
-/** Sends all that arrives in a tick as one group, with keys once each but cards as often as they come. */
-class CarelessCommitter implements Committer {
-  readonly #runner: GroupRunner;
-  readonly #unanswered = new Set<string>();
-  #waiting: Member[] = [];
-
-  constructor(store: GroupStore) {
-    this.#runner = new GroupRunner({
-      store,
-      clock: systemClock,
-      observer: {},
-      executionMsMax: 10_000,
-      random: Math.random,
-    });
-  }
-
-  authorize(authorization: KeyedAuthorization): Promise<AuthorizationOutcome> {
-    const member = new Member(authorization, newRowId(), systemClock.now(), ({ scope }) => {
-      this.#unanswered.delete(scope);
-    });
-    if (this.#unanswered.has(member.scope)) return Promise.resolve({ kind: 'in_flight' });
-    this.#unanswered.add(member.scope);
-    if (this.#waiting.push(member) === 1) {
-      queueMicrotask(() => void this.#runner.run(this.#waiting.splice(0)));
-    }
-    return member.outcome;
-  }
-}

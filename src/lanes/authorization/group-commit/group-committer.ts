@@ -40,7 +40,6 @@ function cardBusy(detail: string): PaymentError {
 export class GroupCommitter {
   readonly #limits: GroupCommitLimits;
   readonly #clock: Clock;
-  readonly #observer: GroupObserver;
   readonly #runner: GroupRunner;
   readonly #lines: CardLines;
   readonly #byScope = new Map<string, Member>();
@@ -49,7 +48,6 @@ export class GroupCommitter {
   constructor({ store, clock, observer = {}, limits, executionMsMax, random = Math.random }: GroupCommitterOptions) {
     this.#limits = limits;
     this.#clock = clock;
-    this.#observer = observer;
     this.#runner = new GroupRunner({ store, clock, observer, executionMsMax, random });
     this.#lines = new CardLines(limits.executionsPerCardMax);
   }
@@ -89,7 +87,6 @@ export class GroupCommitter {
 
   async #send(turns: readonly Turn[]): Promise<void> {
     const sentAtMs = this.#clock.now();
-    this.#observer.onGroup?.(turns.length);
     const cardLocked = await this.#runner.run(turns.map(({ member }) => member));
     this.#inFlight -= 1;
     for (const { line, member } of turns) {

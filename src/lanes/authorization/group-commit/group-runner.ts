@@ -69,6 +69,7 @@ export class GroupRunner {
       timedOut: false,
     };
     try {
+      this.#options.observer.onGroup?.(members.length);
       await this.#place(sortByScope(members), run, null);
     } catch (error) {
       for (const member of members) if (!run.cardLocked.has(member)) member.fail(internal(error));
@@ -188,14 +189,9 @@ export class GroupRunner {
   }
 
   #refusalFor(error: unknown): PaymentError {
-    switch (groupFailureOf(error)) {
-      case 'pool_exhausted':
-        return error as PaymentError;
-      case 'faulty':
-        return internal(error);
-      default:
-        return unavailable(error);
-    }
+    const failure = groupFailureOf(error);
+    if (failure === 'pool_exhausted') return error as PaymentError;
+    return failure === 'faulty' ? internal(error) : unavailable(error);
   }
 }
 
