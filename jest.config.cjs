@@ -28,7 +28,7 @@ module.exports = {
     {
       ...shared,
       displayName: 'unit',
-      testMatch: ['<rootDir>/{src,config,scripts,tools}/**/*.spec.ts'],
+      testMatch: ['<rootDir>/{src,config,scripts,tools,bench,examples}/**/*.spec.ts'],
     },
     {
       ...shared,

@@ -26,7 +26,7 @@ const at = (...parts) => join(root, ...parts);
 
 const packagesStamp = at('node_modules', '.payment-core-packages');
 const buildStamp = at('dist', '.payment-core-build');
-const SOURCES = ['src', 'config', 'migrations', 'scripts', 'tools'];
+const SOURCES = ['src', 'config', 'migrations', 'scripts', 'tools', 'bench', 'examples'];
 const SOURCE_FILES = ['tsconfig.json', 'tsconfig.build.json', 'nest-cli.json', 'ormconfig.ts', 'package.json'];
 const LOCK_WAIT_MS_MAX = 15 * 60_000;
 

@@ -58,7 +58,8 @@ export function isAmountMinor(value: unknown, minimum = 1): value is number {
 export function amountMinorFromText(text: string): number {
   const amountMinor = Number(text);
   if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(amountMinor)) {
-    throw new RangeError(`Not an exact number of minor units: ${text}`);
+    // Without the text: amounts are never logged in clear (contract 7).
+    throw new RangeError('Not an exact number of minor units');
   }
   return amountMinor;
 }

@@ -67,7 +67,7 @@ export class QueueBoard implements OnModuleInit, OnApplicationShutdown {
       acceptEmptyJson(scope);
       scope.addHook('preHandler', async (request, reply) => {
         if (!request.url.startsWith(`${BASE_PATH}/api/`)) return;
-        if (this.#refresh() > 0) return;
+        if ((await this.#refresh()) > 0) return;
         sendProblem(reply, new PaymentError(queueProblems.unavailable, 'No Redis of any lane answers at present.'));
         return reply;
       });
@@ -82,7 +82,8 @@ export class QueueBoard implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Puts the lanes on the board whose Redis is there now. @returns how many those are. */
-  #refresh(): number {
+  async #refresh(): Promise<number> {
+    await Promise.all(this.#lanes.map(({ redis }) => redis.health()));
     const usable = this.#lanes.filter(({ redis }) => redis.usable);
     const adapters = usable.flatMap(({ queues }) => queues.map(({ adapter }) => adapter));
     const shown = adapters.map((adapter) => adapter.getName()).join();

@@ -89,6 +89,7 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
     const limit = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         late = true;
+        this.#redis?.suspect();
         reject(queueUnavailable(`no answer within ${ENQUEUE_MS_MAX} ms`));
       }, ENQUEUE_MS_MAX);
     });

@@ -38,6 +38,20 @@ export class LaneWorker extends Worker {
     });
   }
 
+  /**
+   * Begins when Redis is there. A loop that was begun before would outlive `close`: BullMQ starts the timer that
+   * renews locks when its first command ends, however that ends.
+   */
+  override async run(): Promise<void> {
+    try {
+      await this.waitUntilReady();
+    } catch (error) {
+      if (this.#closed !== null) return;
+      throw error;
+    }
+    if (this.#closed === null) await super.run();
+  }
+
   /** Takes no more jobs, waits a bounded time for those that run, and leaves. */
   override close(force = false): Promise<void> {
     this.#closed ??= this.#close(force);

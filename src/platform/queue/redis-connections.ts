@@ -3,8 +3,6 @@ import type { DependencyHealth } from '../lane-registry';
 
 const CONNECT_MS_MAX = 2_000;
 const COMMAND_MS_MAX = 200;
-/** A connection that owes an answer for this long is cut, so that a frozen Redis does not collect late jobs. */
-const SILENCE_MS_MAX = 1_000;
 const HEALTH_MS_MAX = 200;
 const BACK_OFF_MS_MAX = 2_000;
 
@@ -36,7 +34,6 @@ export function producerOptions(url: string): RedisOptions {
     retryStrategy,
     connectTimeout: CONNECT_MS_MAX,
     commandTimeout: COMMAND_MS_MAX,
-    socketTimeout: SILENCE_MS_MAX,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
     autoResendUnfulfilledCommands: false,
@@ -63,22 +60,45 @@ export function workerOptions(url: string): RedisOptions {
 export class ProducerRedis extends Redis {
   /** What a worker on the same Redis connects with. */
   readonly workerOptions: RedisOptions;
+  #suspect = false;
 
   constructor(url: string) {
     super(producerOptions(url));
     this.workerOptions = workerOptions(url);
     // BullMQ adds listeners of its own; until it does, an unheard 'error' would end the process.
     this.on('error', () => {});
+    this.on('ready', () => {
+      this.#suspect = false;
+    });
   }
 
   /** Whether a command would be sent now. False is the whole answer: it costs no time to find out. */
   get usable(): boolean {
-    return this.status === 'ready';
+    return this.status === 'ready' && !this.#suspect;
+  }
+
+  /**
+   * An answer is overdue. Nothing more is sent until Redis has answered a ping; where it does not, the connection is
+   * cut, so that a frozen Redis does not collect jobs whose callers were told otherwise. (ioredis' `socketTimeout`
+   * would do the same, but its timer outlives the connection and cuts the next one.)
+   */
+  suspect(): void {
+    if (!this.usable) return;
+    this.#suspect = true;
+    this.ping().then(
+      () => {
+        this.#suspect = false;
+      },
+      () => this.disconnect(true),
+    );
   }
 
   /** Never later than 200 ms, and never `down`: no lane stops for its Redis (contract 13). */
   async health(name = 'redis'): Promise<DependencyHealth> {
-    if (!this.usable) return { name, status: 'degraded', detail: `not connected (${this.status})` };
+    if (!this.usable) {
+      const detail = this.#suspect ? 'does not answer' : `not connected (${this.status})`;
+      return { name, status: 'degraded', detail };
+    }
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<string>((resolve) => {
       timer = setTimeout(() => resolve(`no answer within ${HEALTH_MS_MAX} ms`), HEALTH_MS_MAX);
@@ -89,7 +109,9 @@ export class ProducerRedis extends Redis {
     );
     const detail = await Promise.race([answer, late]);
     clearTimeout(timer);
-    return detail === null ? { name, status: 'up' } : { name, status: 'degraded', detail };
+    if (detail === null) return { name, status: 'up' };
+    this.suspect();
+    return { name, status: 'degraded', detail };
   }
 
   /** Last in Nest's order of closing; queues that share the connection leave it open. */

@@ -250,13 +250,16 @@ describe('the look-up by key', () => {
 
   it('is told to come back while this process has it', async () => {
     const asked = request('seen', 5);
-    const other = await test.ownerClient('authorization');
-    await other.query(`BEGIN; SELECT FROM cards WHERE token = 'seen' FOR UPDATE`);
-    const running = lane.service.authorize(caller, keyed('here', asked), asked);
+    let proceed!: () => void;
+    const held = new Promise<void>((resolve) => (proceed = resolve));
+    const running = lane.coordinator.run(keyed('here', asked), async () => {
+      await held;
+      return lane.committer.authorize({ keyed: keyed('here', asked), caller: 'checkout', request: asked });
+    });
     await expect(lane.service.readByKey(caller, scopeHash('here'))).rejects.toMatchObject({
       code: 'ERR_IDEMPOTENCY_IN_FLIGHT',
     });
-    await other.query('ROLLBACK');
+    proceed();
     const { answer } = await running;
     expect(await lane.service.readByKey(caller, scopeHash('here'))).toEqual(answer);
   });

@@ -105,7 +105,7 @@ it('the turn waits for a writer under way, whose key is then seen by all that wa
     scopeHash('under way'),
     before,
   ]);
-  const turned = lane.repository.rollGeneration(0);
+  const turned = rollNow(lane);
   await new Promise((resolve) => setTimeout(resolve, 20));
   const behind = tryOnce(other.committer, 'under way', request('card 5'));
   await new Promise((resolve) => setTimeout(resolve, 20));

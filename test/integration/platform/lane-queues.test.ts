@@ -73,7 +73,7 @@ describe('a lane’s queues in a Nest application', () => {
     await until(() => concurrent === 1);
     await context.close();
     expect(events.slice(-2)).toEqual(['job slow', 'shutdown']);
-    expect(redis.status).toBe('end');
+    await until(() => redis.status === 'end');
   });
 
   it('neither stop nor delay a start, and close, while Redis was never up', async () => {
@@ -96,6 +96,7 @@ describe('a lane’s queues in a Nest application', () => {
     await delay(300);
     await own.restart();
     await until(() => redis.usable, 10_000);
+    await queue.waitUntilReady();
     await queue.enqueue('after', { ms: 1 });
     await until(() => events.includes('job after'), 15_000);
     await context.close();
