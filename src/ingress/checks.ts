@@ -19,7 +19,8 @@ export interface CheckServices {
 }
 
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
-const BEARER = /^Bearer ([A-Za-z0-9\-._~+/]+=*)$/;
+/** The scheme's name is case-insensitive (RFC 9110, 11.1). */
+const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 function unauthenticated(detail: string): PaymentError {
   return new PaymentError(edgeProblems.unauthenticated, detail, { headers: CHALLENGE });

@@ -4,7 +4,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { Logger } from 'nestjs-pino';
 import type { Settings } from '../../config/environment';
 import { edgeFastifyOptions } from '../ingress/edge-options';
-import { installEdge } from '../ingress/install-edge';
+import { type Edge, installEdge } from '../ingress/install-edge';
 import { ApiReference, createApiDocument } from '../operator/docs/api-reference';
 import { RequestLog } from '../platform/request-log';
 import { createProcessContext, type ProcessContext } from './process-context';
@@ -15,15 +15,19 @@ import { rootModule, servesPages } from './root.module';
 export async function runProcess(settings: Settings): Promise<void> {
   const context = createProcessContext(settings);
   await context.tokens.start();
-  const app = await buildApplication(context);
+  const { app, edge } = await buildApplication(context);
   await listen(app, context);
-  stopWhenTold(app, context);
+  stopWhenTold(async () => {
+    const code = await stopProcess(app, context);
+    edge.close();
+    return code;
+  }, context);
   const url = await app.getUrl();
   context.log.info({ url }, 'ready');
   process.send?.({ type: 'ready', url });
 }
 
-async function buildApplication(context: ProcessContext): Promise<NestFastifyApplication> {
+async function buildApplication(context: ProcessContext): Promise<{ app: NestFastifyApplication; edge: Edge }> {
   const { clock, draining, settings, tokens, log, alerts, metrics } = context;
   const requestLog = new RequestLog(log);
   const answers = { clock, draining, onAnswered: requestLog.record };
@@ -34,7 +38,7 @@ async function buildApplication(context: ProcessContext): Promise<NestFastifyApp
     { bodyParser: false, logger: false, abortOnError: false },
   );
   app.useLogger(quietly(app.get(Logger)));
-  installEdge(app, {
+  const edge = installEdge(app, {
     ...answers,
     tokens,
     retryGuard: settings.retryGuard,
@@ -53,7 +57,7 @@ async function buildApplication(context: ProcessContext): Promise<NestFastifyApp
   });
   if (servesPages(context)) app.get(ApiReference).describe(() => createApiDocument(app, settings.version));
   await app.init();
-  return app;
+  return { app, edge };
 }
 
 async function listen(app: NestFastifyApplication, { settings }: ProcessContext): Promise<void> {
@@ -71,13 +75,13 @@ async function listen(app: NestFastifyApplication, { settings }: ProcessContext)
 }
 
 /** Stops once, whoever says so: an orchestrator, a terminal, or a launcher that has gone. */
-function stopWhenTold(app: NestFastifyApplication, context: ProcessContext): void {
+function stopWhenTold(end: () => Promise<0 | 1>, context: ProcessContext): void {
   let stopping = false;
   const stop = (why: string): void => {
     if (stopping) return;
     stopping = true;
     context.log.info({ why }, 'stopping');
-    stopProcess(app, context).then(
+    end().then(
       (code) => process.exit(code),
       (error: unknown) => {
         context.log.error({ err: error }, 'stopping failed');
