@@ -1,8 +1,7 @@
 import { laneUrlFromServerUrl } from '../../config/data-sources';
 import type { Settings } from '../../config/environment';
 import { type DatasourceSpecification, type Lane, LANES } from '../../config/lanes';
-import type { LanePlace } from './provision';
-import { lanePlaces } from './provision';
+import { type LanePlace, lanePlaces } from './lane-place';
 
 /** PostgreSQL's own reserve (3), the administrator's tools, migrations and probes beside the lanes' pools. */
 const CONNECTIONS_BESIDE_LANES = 28;

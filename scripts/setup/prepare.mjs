@@ -3,23 +3,11 @@
 // nothing where nothing is to be done. Progress goes to standard error: what a script prints belongs to the script.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  unlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { exclusively, Failure, read } from './prepare-lock.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const at = (...parts) => join(root, ...parts);
@@ -28,11 +16,8 @@ const packagesStamp = at('node_modules', '.payment-core-packages');
 const buildStamp = at('dist', '.payment-core-build');
 const SOURCES = ['src', 'config', 'migrations', 'scripts', 'tools', 'bench', 'examples'];
 const SOURCE_FILES = ['tsconfig.json', 'tsconfig.build.json', 'nest-cli.json', 'ormconfig.ts', 'package.json'];
-const LOCK_WAIT_MS_MAX = 15 * 60_000;
 
 const say = (line) => process.stderr.write(`payment-core: ${line}\n`);
-
-class Failure extends Error {}
 
 /** The step that runs, so that a signal to this script ends it too. */
 let running = null;
@@ -52,7 +37,7 @@ function run(file, args, env) {
 
 async function step(name, work) {
   const started = performance.now();
-  const seconds = () => `${((performance.now() - started) / 1000).toFixed(0)} s`;
+  const seconds = () => `${((performance.now() - started) / 1000).toFixed(1)} s`;
   say(`${name} …`);
   const progress = setInterval(() => say(`${name} … ${seconds()}`), 10_000);
   try {
@@ -60,93 +45,7 @@ async function step(name, work) {
   } finally {
     clearInterval(progress);
   }
-  say(`${name}: done in ${((performance.now() - started) / 1000).toFixed(1)} s`);
-}
-
-// ---- One at a time -------------------------------------------------------------------------------------------------
-
-/** Start time of a process in clock ticks since boot; null where it does not run. Tells it from a later namesake. */
-function startOf(pid) {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? null : fields[19];
-  } catch {
-    if (process.platform === 'linux') return null;
-  }
-  try {
-    process.kill(pid, 0);
-    return '';
-  } catch {
-    return null;
-  }
-}
-
-function read(file) {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return null;
-  }
-}
-
-/** Runs `work` while no other clone of this script works in this folder. A lock whose holder is gone is broken. */
-async function exclusively(work) {
-  if (!existsSync(at('.data'))) {
-    mkdirSync(at('.data'), { recursive: true });
-    // The services' user passes through it, whatever the umask.
-    chmodSync(at('.data'), 0o755);
-  }
-  const lock = at('.data', 'prepare.lock');
-  const mine = `${lock}.${process.pid}`;
-  writeFileSync(mine, `${process.pid} ${startOf(process.pid) ?? ''}`);
-  const deadline = Date.now() + LOCK_WAIT_MS_MAX;
-  let told = false;
-  try {
-    while (!take(mine, lock)) {
-      const holder = read(lock)?.split(' ') ?? null;
-      if (holder !== null && startOf(Number(holder[0])) !== holder[1]) {
-        breakLock(lock, mine, holder.join(' '));
-        continue;
-      }
-      if (!told && holder !== null) say(`waiting for the set-up that process ${holder[0]} runs in this folder`);
-      told = true;
-      if (Date.now() > deadline) throw new Failure(`process ${holder?.[0]} has held ${lock} for too long`);
-      await sleep(200);
-    }
-    try {
-      await work();
-    } finally {
-      unlinkSync(lock);
-    }
-  } finally {
-    rmSync(mine, { force: true });
-  }
-}
-
-/** A link appears with its content or not at all, which creating and then writing a file does not. */
-function take(mine, lock) {
-  try {
-    linkSync(mine, lock);
-    return true;
-  } catch (error) {
-    if (error.code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
-/** Moves the dead holder's lock aside; if it was a living one's by then, two waiters having met here, puts it back. */
-function breakLock(lock, mine, expected) {
-  const aside = `${mine}.stale`;
-  try {
-    renameSync(lock, aside);
-  } catch (error) {
-    if (error.code === 'ENOENT') return;
-    throw error;
-  }
-  if (read(aside) !== expected) take(aside, lock);
-  else rmSync(`${lock}.${expected.split(' ')[0]}`, { force: true });
-  rmSync(aside, { force: true });
+  say(`${name}: done in ${seconds()}`);
 }
 
 // ---- Packages ------------------------------------------------------------------------------------------------------
@@ -167,7 +66,7 @@ function packagesAsLocked() {
   if (installed === null) return false;
   const present = JSON.parse(installed).packages;
   const locked = JSON.parse(readFileSync(at('package-lock.json'), 'utf8')).packages;
-  const fits = (list, value) => list === undefined || list.includes(value);
+  const fits = (list, value) => list?.includes(value) ?? true;
   const wanted = Object.entries(locked).filter(
     ([path, { os, cpu, optional }]) =>
       path !== '' && !(optional && !(fits(os, process.platform) && fits(cpu, process.arch) && existsSync(at(path)))),
@@ -185,10 +84,11 @@ function platformPackages(locked) {
 
 /** Whatever NODE_ENV or `omit` say: what builds and tests are development packages, Node 24 is an optional one. */
 async function installPackages() {
-  const env = { ...process.env };
   const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
   const cli = process.env.npm_execpath;
-  const code = cli?.endsWith('.js') ? await run(process.execPath, [cli, ...args], env) : await run('npm', args, env);
+  const code = cli?.endsWith('.js')
+    ? await run(process.execPath, [cli, ...args], process.env)
+    : await run('npm', args, process.env);
   if (code !== 0) throw new Failure(`'npm ci' failed (exit code ${code}); what it said stands above`);
 }
 
@@ -235,16 +135,16 @@ function copyConfigData() {
  */
 function pruneBuild() {
   for (const path of filesUnder('dist')) {
-    const source = path.slice('dist/'.length).replace(/\.js(\.map)?$/, '.ts');
-    const compiled = /\.js(\.map)?$/.test(path);
+    const compiled = /\.js(\.map)?$/;
+    const source = path.slice('dist/'.length).replace(compiled, '.ts');
     const copied = path.startsWith(join('dist', 'config')) && path.endsWith('.json');
-    if ((compiled || copied) && !existsSync(at(source))) rmSync(at(path));
+    if ((compiled.test(path) || copied) && !existsSync(at(source))) rmSync(at(path));
   }
 }
 
 async function compile() {
-  const nest = 'node_modules/@nestjs/cli/bin/nest.js';
-  const code = await run('sh', ['scripts/node24', nest, 'build'], { ...process.env, NODE_OPTIONS: '' });
+  const args = ['scripts/node24', 'node_modules/@nestjs/cli/bin/nest.js', 'build'];
+  const code = await run('sh', args, { ...process.env, NODE_OPTIONS: '' });
   if (code !== 0) throw new Failure('the sources do not compile; the errors stand above');
 }
 
@@ -283,10 +183,11 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
 
 try {
   if (!upToDate()) {
-    await exclusively(async () => {
+    const setUp = async () => {
       await ensurePackages();
       await ensureBuild();
-    });
+    };
+    await exclusively(at('.data'), setUp, say);
   }
 } catch (error) {
   say(

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import type { LanePlace } from './provision';
+import type { LanePlace } from './lane-place';
 
 interface Login {
   database: string;

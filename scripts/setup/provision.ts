@@ -1,18 +1,8 @@
 import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg';
-import { type DatasourceSpecification, type Lane, LANES } from '../../config/lanes';
+import type { LanePlace } from './lane-place';
 import { databaseOf, sqlState, withClient, withDatabase, withSetupLock } from './postgres-client';
 import { missingRights } from './provision-rights';
 import { SetupError } from './setup-error';
-
-/** One lane's place in the database. */
-export interface LanePlace {
-  lane: Lane;
-  datasource: DatasourceSpecification;
-  /** Of the lane's own login. */
-  password: string;
-  /** Connections that the lane's role may hold: its pool, times the processes that share the role. */
-  connectionLimit: number;
-}
 
 export interface ProvisionOptions {
   /** An administrator's URL, the payment database in its path. */
@@ -132,21 +122,4 @@ async function ensureRole(client: ClientBase, role: string, login: 'login' | 'no
   if (rows.length > 0) return;
   const name = escapeIdentifier(role);
   await client.query(`create role ${name} ${login} nosuperuser nocreatedb nocreaterole noinherit noreplication`);
-}
-
-/** Places for all lanes from their table; the connection limit is the pool times all processes of a roll-out. */
-export function lanePlaces(input: {
-  datasources: Readonly<Record<Lane, DatasourceSpecification>>;
-  processes: number;
-  passwordOf: (lane: Lane, role: string) => string;
-}): LanePlace[] {
-  return LANES.map((lane) => {
-    const datasource = input.datasources[lane];
-    return {
-      lane,
-      datasource,
-      password: input.passwordOf(lane, datasource.role),
-      connectionLimit: datasource.connections * input.processes,
-    };
-  });
 }

@@ -20,7 +20,10 @@ describe('a lane’s fault switch', () => {
     const faults = new FaultSwitch();
     faults.set({ hang: true });
     let ended = 0;
-    const waiting = [faults.beforeWork(), faults.beforeWork()].map((wait) => wait?.then(() => (ended += 1)));
+    const waiting = [faults.beforeWork(), faults.beforeWork()].map(async (wait) => {
+      await wait;
+      ended += 1;
+    });
     faults.set({ hang: true, latencyMs: 10 });
     await new Promise((resolve) => setImmediate(resolve));
     expect(ended).toBe(0);

@@ -14,8 +14,23 @@ export interface BulkheadListeners {
 
 type States = 'NORMAL' | 'SATURATED' | 'RECOVERING';
 
+/** Every event of the engine's observer; the engine takes an object of this shape. */
+export interface ObservedBulkhead extends Pick<
+  BulkheadMetrics,
+  | 'onAdmitted'
+  | 'onRefused'
+  | 'onExecutionTimeout'
+  | 'onClientAbort'
+  | 'onReleased'
+  | 'onStateChanged'
+  | 'onReleaseViolation'
+> {
+  onZombieAlert(zombies: number): void;
+  onZombiesHalf(zombies: number): void;
+}
+
 /** The engine's observer: metrics for everything, a line for what an operator would ask about, alerts for the rest. */
-export function observeBulkhead(metrics: BulkheadMetrics, listeners: BulkheadListeners) {
+export function observeBulkhead(metrics: BulkheadMetrics, listeners: BulkheadListeners): ObservedBulkhead {
   const { lane, alerts, log, onStuck } = listeners;
   const { bulkhead } = metrics;
   return {

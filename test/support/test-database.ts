@@ -6,10 +6,11 @@ import { laneUrlFromServerUrl } from '../../config/data-sources';
 import { type DatasourceSpecification, type Lane, LANES, laneTable } from '../../config/lanes';
 import { demoData } from '../../scripts/setup/demo';
 import { loadDemoData } from '../../scripts/setup/demo/load-demo';
+import { lanePlaces } from '../../scripts/setup/lane-place';
 import { loadMigrations, migrateLanes } from '../../scripts/setup/migrate-lanes';
 import { withClient } from '../../scripts/setup/postgres-client';
 import { projectRoot } from '../../scripts/setup/project';
-import { allowConnect, closeDatabase, lanePlaces, provision } from '../../scripts/setup/provision';
+import { allowConnect, closeDatabase, provision } from '../../scripts/setup/provision';
 import { atEndOfFile } from './closers';
 import { type TestPostgres, testPostgres } from './services';
 

@@ -8,7 +8,7 @@ import { DatabaseProbe } from './database-probe';
 import { CommitRolledBackError, isConnectionLoss, StatementTimedOutError } from './driver-errors';
 import { captureTaker, HeldConnections } from './held-connections';
 import { PoolFiller } from './pool-filler';
-import { destroySocket, idleClients, removeIdleClient, type Release } from './pool-internals';
+import { destroySocket, idleClients, removeIdleClient } from './pool-internals';
 import { type Slot, SlotQueue, unavailable } from './slot-queue';
 import { StatementExecutor } from './statement-executor';
 import { type StatementLimits, statementLimits } from './statement-limits';

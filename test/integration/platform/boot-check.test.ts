@@ -112,7 +112,7 @@ describe('the check of a lane’s database at boot', () => {
     const error = await connectLaneDataSource(options).catch((thrown: unknown) => thrown as Error);
     expect(performance.now() - startedMs).toBeLessThan(2_000);
     expect(error).toMatchObject({ message: expect.stringMatching(/user fraud_app\) cannot be used/) });
-    expect(String(error)).not.toContain('guessed-wrongly');
+    expect((error as Error).message).not.toContain('guessed-wrongly');
   });
 
   it('leaves no connection behind when it closes', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'pg';
 import { noFaults } from '../../../src/platform/faults';
-import { LaneDatabase } from '../../../src/platform/database/lane-database';
+import type { LaneDatabase } from '../../../src/platform/database/lane-database';
 import { StatementTimedOutError, isConnectionLoss, sqlStateOf } from '../../../src/platform/database/driver-errors';
 import type { LaneFaults } from '../../../src/platform/faults';
 import { PaymentError } from '../../../src/shared/problem';

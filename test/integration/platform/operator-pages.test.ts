@@ -81,7 +81,10 @@ describe('the operators’ pages', () => {
       expect([asset, answer.status]).toEqual([asset, 200]);
       await answer.arrayBuffer();
     }
-    const document = (await (await fetch(`${app.url}/docs-json`, withAccess(basic))).json()) as any;
+    const document = (await (await fetch(`${app.url}/docs-json`, withAccess(basic))).json()) as {
+      info: object;
+      paths: object;
+    };
     expect(document.info).toMatchObject({ title: 'payment-core', version: '4.0.0' });
     expect(Object.keys(document.paths)).toEqual(expect.arrayContaining(['/v1/things', '/health/ready']));
   });
@@ -101,7 +104,7 @@ describe('the operators’ pages', () => {
     const api = (path: string, init: RequestInit = {}): Promise<Response> =>
       fetch(`${app.url}/queues/api${path}`, { ...init, headers: { authorization: basic, ...init.headers } });
     await until(async () => (await api('/queues')).status === 200);
-    const { queues } = (await (await api(`/queues?activeQueue=${name}&status=latest`)).json()) as any;
+    const { queues } = (await (await api(`/queues?activeQueue=${name}&status=latest`)).json()) as { queues: unknown };
     expect(queues).toMatchObject([{ name, counts: { waiting: 1 } }]);
     const emptyJson = { 'content-type': 'application/json' };
     expect((await api(`/queues/${name}/pause`, { method: 'PUT', headers: emptyJson })).status).toBe(200);
