@@ -123,7 +123,7 @@ class SettingsReader {
   }
 
   oneOf<T extends string>(name: string, values: readonly T[], fallback: T): T {
-    return this.parse(name, z.enum(values as [T, ...T[]]) as z.ZodType<T>, fallback, `one of ${values.join(', ')}`);
+    return this.parse(name, z.enum(values as [T, ...T[]]), fallback, `one of ${values.join(', ')}`);
   }
 
   url(name: string, protocols: readonly string[], example: string): string | null {

@@ -46,8 +46,10 @@ export class LaneInfrastructureModule {
       imports: [
         TypeOrmModule.forRootAsync({
           name: datasource.name,
-          useFactory: () =>
-            laneDataSourceOptions({
+          useFactory: () => ({
+            // Connecting has its own 30 s of trying; the library's ten tries on top would make five minutes of them.
+            toRetry: () => false,
+            ...laneDataSourceOptions({
               datasource: datasource.name,
               url: databaseUrl,
               schema: datasource.schema,
@@ -55,6 +57,7 @@ export class LaneInfrastructureModule {
               executionMsMax: settings.bulkhead.executionMsMax,
               entities: demand.entities,
             }),
+          }),
           dataSourceFactory: (options) => connectLaneDataSource(options),
         }),
         LaneQueuesModule.forLane({

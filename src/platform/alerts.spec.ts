@@ -42,7 +42,7 @@ describe('the alert board', () => {
 
   it('keeps the latest 50, the newest first', () => {
     const { alerts } = board();
-    for (let turn = 0; turn < 60; turn += 1) alerts.raise('ALERT_DEAD_LETTERS', 'x', { key: String(turn) });
+    for (let turn = 0; turn < 60; turn += 1) alerts.raise('ALERT_OUTBOX_LAG', 'x', { key: String(turn) });
     const keys = alerts.latest().map(({ key }) => key);
     expect(keys).toHaveLength(50);
     expect(keys[0]).toBe('59');
