@@ -280,14 +280,7 @@ describe('who sent a request (contract 8)', () => {
     expect(await ask([`authorization: bearer ${token}`])).toEqual([200, undefined, undefined]);
     const nobody = [401, 'Bearer', 'ERR_UNAUTHENTICATED'];
     expect(await ask([])).toEqual(nobody);
-    for (const value of [
-      token,
-      'Bearer',
-      'Bearer ',
-      `Bearer ${token} more`,
-      'Basic b3BlcmF0b3I6eA==',
-      'Bearer ü',
-    ]) {
+    for (const value of [token, 'Bearer', 'Bearer ', `Bearer ${token} more`, 'Basic b3BlcmF0b3I6eA==', 'Bearer ü']) {
       expect(await ask([`authorization: ${value}`])).toEqual(nobody);
     }
     expect(await ask([`authorization: Bearer ${token}`, `Authorization: Bearer ${token}`])).toEqual(nobody);
