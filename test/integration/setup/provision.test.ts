@@ -6,7 +6,8 @@ import { loadDemoData } from '../../../scripts/setup/demo/load-demo';
 import { loadMigrations, migrateLanes } from '../../../scripts/setup/migrate-lanes';
 import { withClient, withDatabase } from '../../../scripts/setup/postgres-client';
 import { projectRoot } from '../../../scripts/setup/project';
-import { lanePlaces, provision } from '../../../scripts/setup/provision';
+import { lanePlaces } from '../../../scripts/setup/lane-place';
+import { provision } from '../../../scripts/setup/provision';
 import { startOwnCluster, type TestPostgres } from '../../support/services';
 
 const datasources = Object.fromEntries(LANES.map((lane) => [lane, laneTable[lane].datasource])) as Record<
@@ -18,7 +19,9 @@ const places = lanePlaces({
   processes: 1,
   passwordOf: (lane) => `password-of-${lane}`,
 });
-const load = (file: string): unknown => require(file);
+// `require` here is Jest's: it compiles the sources on the way.
+// eslint-disable-next-line @typescript-eslint/no-require-imports
+const load = (file: string): unknown => require(file) as unknown;
 
 function urlAs(adminUrl: string, user: string, password: string): string {
   const url = new URL(adminUrl);
