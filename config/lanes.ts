@@ -206,6 +206,29 @@ export const authorizationLimits = {
   cardLockWaitMsMax: 100,
   /** A hold lives this long, and so does the stored answer to its key. */
   holdDays: 7,
+  /** Captures, reversals and refunds of a process that wait for a locked card or authorization at once. */
+  lockWaitersMax: 8,
+  expiry: {
+    /** Holds that expire within the same bucket share one delayed job: 60,480 jobs in 7 days. */
+    bucketMs: 10_000,
+    announcementsInFlightMax: 8,
+    /** What the queue lost waits at most this long; a sweep that finds nothing is one look into an index. */
+    sweepEveryMs: 10_000,
+    sweepBatchMax: 100,
+  },
+  outbox: {
+    /** The relay is woken by each capture and refund; this finds what other processes left. */
+    pollEveryMs: 1_000,
+    batchMax: 100,
+    /** So long a killed relay holds up the rows that it had taken; visible within 5 s includes it. */
+    leaseMs: 2_000,
+    /** ALERT_OUTBOX_LAG when the oldest unpublished row is older. */
+    lagMsMax: 60_000,
+    /** Published rows are kept for so long, for people; captures and refunds themselves are kept for ever. */
+    keepHours: 6,
+    purgeEveryMs: 60_000,
+    purgeBatchMax: 1_000,
+  },
 } as const;
 
 /** Permits in use, the worker's own included, up to which a lane's worker may take one. */

@@ -73,7 +73,7 @@ export class LaneInfrastructureModule {
         databaseOf(demand),
         registrationOf(host, settings),
       ],
-      exports: [LaneBulkheads, BULKHEAD, LANE_ADMISSION, LaneDatabase],
+      exports: [LaneBulkheads, BULKHEAD, LANE_ADMISSION, LaneDatabase, LaneQueuesModule],
     };
   }
 }

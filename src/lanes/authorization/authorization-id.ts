@@ -67,3 +67,6 @@ export function parsePublicId(prefix: string, id: string): string | null {
 }
 
 export const AUTHORIZATION_PREFIX = 'aut_';
+export const CAPTURE_PREFIX = 'cap_';
+export const REVERSAL_PREFIX = 'rev_';
+export const REFUND_PREFIX = 'ref_';

@@ -1,4 +1,4 @@
-import { Counter, Histogram } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import type { LaneHost } from '../lane-host';
 import type { GroupObserver } from './group-commit/group-observer';
 
@@ -35,6 +35,57 @@ export function observeGroups({ metrics, log }: Pick<LaneHost, 'metrics' | 'log'
     onFailure: (failure, error) => {
       failures.inc({ failure: failure });
       log.warn({ lane: 'authorization', failure, err: error }, 'a group of authorizations failed');
+    },
+  };
+}
+
+/** What the lane's own work tells as it happens. */
+export interface BackgroundObserver {
+  onMoved(kind: string): void;
+  onExpired(count: number): void;
+  onAnnouncementDropped(): void;
+  onPublished(count: number): void;
+  /** Whom to ask, when metrics are read, for how long the oldest row of the outbox has waited. */
+  watchLag(lagMs: () => number): void;
+}
+
+export function observeBackground({ metrics }: Pick<LaneHost, 'metrics'>): BackgroundObserver {
+  const registers = [metrics.registry];
+  const moves = new Counter({
+    name: 'authorization_moves_total',
+    help: 'Captures, reversals and refunds that took effect',
+    labelNames: ['move'],
+    registers,
+  });
+  const expired = new Counter({
+    name: 'authorization_expired_total',
+    help: 'Authorizations of which expiry took what remained',
+    registers,
+  });
+  const dropped = new Counter({
+    name: 'authorization_expiry_announcements_dropped_total',
+    help: 'Expiry jobs that Redis did not take; the sweep finds what they were for',
+    registers,
+  });
+  const published = new Counter({
+    name: 'authorization_outbox_published_total',
+    help: 'Captures and refunds told to authorization-settlement, repeats included',
+    registers,
+  });
+  return {
+    onMoved: (move) => moves.inc({ move }),
+    onExpired: (count) => expired.inc(count),
+    onAnnouncementDropped: () => dropped.inc(),
+    onPublished: (count) => published.inc(count),
+    watchLag: (lagMs) => {
+      new Gauge({
+        name: 'authorization_outbox_lag_seconds',
+        help: 'How long the oldest capture or refund has waited to be told to the ledger',
+        registers,
+        collect() {
+          this.set(lagMs() / 1_000);
+        },
+      });
     },
   };
 }

@@ -8,20 +8,37 @@ import type { Clock } from '../../shared/clock';
 import type { LaneHost } from '../lane-host';
 import { LaneInfrastructureModule } from '../lane-infrastructure.module';
 import { AuthorizationController } from './authorization.controller';
-import { observeGroups } from './authorization.metrics';
+import { type BackgroundObserver, observeBackground, observeGroups } from './authorization.metrics';
+import { backgroundProviders } from './authorization.background';
 import { authorizationProblems } from './authorization.problems';
 import { AuthorizationRepository } from './authorization.repository';
 import { AuthorizationService } from './authorization.service';
 import { authorizationStatements } from './authorization.statements';
+import { ExpiryAnnouncer } from './expiry/expiry-announcer';
+import { expiryStatements } from './expiry/expiry.statements';
+import { ExpirySweeper } from './expiry/expiry-sweeper';
 import { GroupCommitter } from './group-commit/group-committer';
 import type { GroupObserver } from './group-commit/group-observer';
 import { KeyGenerationRoller } from './key-generation-roller';
+import { MoveController } from './moves/move.controller';
+import { MoveRepository } from './moves/move.repository';
+import { MoveRunner } from './moves/move-runner';
+import { MoveService } from './moves/move.service';
+import { moveStatements } from './moves/move.statements';
+import { checkMoveTable } from './moves/move-table';
+import { OutboxPurge } from './outbox/outbox-purge';
+import { OutboxRelay } from './outbox/outbox-relay';
+import { outboxStatements } from './outbox/outbox.statements';
+
+/** Parsed on every connection before the lane is ready: nobody's request pays for it. */
+const STATEMENTS = [...authorizationStatements, ...moveStatements, ...expiryStatements, ...outboxStatements];
 
 /** What the lane's work is told of as it happens. */
 interface AuthorizationHost {
   readonly clock: Clock;
   readonly executionMsMax: number;
   readonly groups: GroupObserver;
+  readonly background: BackgroundObserver;
   readonly log: LaneHost['log'];
 }
 
@@ -41,12 +58,13 @@ function providersOf({ clock, executionMsMax, groups, log }: AuthorizationHost):
     },
     {
       provide: AuthorizationService,
-      inject: [GroupCommitter, AuthorizationRepository, IdempotencyCoordinator],
+      inject: [GroupCommitter, AuthorizationRepository, IdempotencyCoordinator, ExpiryAnnouncer],
       useFactory: (
         committer: GroupCommitter,
         repository: AuthorizationRepository,
         coordinator: IdempotencyCoordinator,
-      ) => new AuthorizationService(committer, repository, coordinator),
+        announcer: ExpiryAnnouncer,
+      ) => new AuthorizationService(committer, repository, coordinator, (expiresAt) => announcer.announce(expiresAt)),
     },
     {
       provide: KeyGenerationRoller,
@@ -62,12 +80,51 @@ function providersOf({ clock, executionMsMax, groups, log }: AuthorizationHost):
   ];
 }
 
-/** The card lane: it checks cards and places holds (contract 9). */
+function moveProvidersOf({ clock, executionMsMax, background }: AuthorizationHost): Provider[] {
+  return [
+    {
+      provide: MoveRepository,
+      inject: [LaneDatabase, AuthorizationRepository],
+      useFactory: (store: LaneDatabase, keys: AuthorizationRepository) => new MoveRepository(store, keys),
+    },
+    {
+      provide: MoveService,
+      inject: [MoveRepository, IdempotencyCoordinator, OutboxRelay],
+      useFactory: (store: MoveRepository, coordinator: IdempotencyCoordinator, relay: OutboxRelay) => {
+        const { lockWaitersMax } = authorizationLimits;
+        const runner = new MoveRunner({ store, clock, lockWaitersMax, executionMsMax });
+        return new MoveService(runner, store, coordinator, (kind) => {
+          background.onMoved(kind);
+          if (kind !== 'reversal') relay.wake();
+        });
+      },
+    },
+  ];
+}
+
+/** The card lane: it checks cards, places holds, and captures, gives back and refunds them (contract 9). */
 @Module({})
 export class AuthorizationModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  constructor(@Inject(KeyGenerationRoller) private readonly roller: KeyGenerationRoller) {}
+  readonly #own: readonly { start(): unknown; stop(): Promise<void> }[];
+
+  constructor(
+    @Inject(KeyGenerationRoller) roller: KeyGenerationRoller,
+    @Inject(ExpirySweeper) sweeper: ExpirySweeper,
+    @Inject(OutboxRelay) relay: OutboxRelay,
+    @Inject(OutboxPurge) purge: OutboxPurge,
+  ) {
+    this.#own = [roller, sweeper, relay, purge];
+  }
 
   static register(host: LaneHost, settings: LaneSettings): DynamicModule {
+    checkMoveTable();
+    const own: AuthorizationHost = {
+      clock: host.clock,
+      executionMsMax: settings.bulkhead.executionMsMax,
+      groups: observeGroups(host),
+      background: observeBackground(host),
+      log: host.log,
+    };
     return {
       module: AuthorizationModule,
       imports: [
@@ -77,27 +134,22 @@ export class AuthorizationModule implements OnApplicationBootstrap, BeforeApplic
           full: authorizationProblems.full,
           abortWhenAbandoned: false,
           entities: [],
-          statements: authorizationStatements,
+          statements: STATEMENTS,
         }),
       ],
-      controllers: [AuthorizationController],
-      providers: providersOf({
-        clock: host.clock,
-        executionMsMax: settings.bulkhead.executionMsMax,
-        groups: observeGroups(host),
-        log: host.log,
-      }),
+      controllers: [AuthorizationController, MoveController],
+      providers: [...providersOf(own), ...moveProvidersOf(own), ...backgroundProviders(host, own.background)],
       exports: [AuthorizationService, IdempotencyCoordinator],
     };
   }
 
   onApplicationBootstrap(): void {
     // Not waited for: a busy table must not keep cards from being served.
-    void this.roller.start();
+    for (const work of this.#own) void work.start();
   }
 
   /** Before the pools close (contract 13's order of draining). */
   async beforeApplicationShutdown(): Promise<void> {
-    await this.roller.stop();
+    await Promise.all(this.#own.map((work) => work.stop()));
   }
 }

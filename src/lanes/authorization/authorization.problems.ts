@@ -22,4 +22,19 @@ export const authorizationProblems = {
     title: 'A request under this key is still running',
     retryAfterSeconds: 1,
   },
+  invalidState: {
+    code: 'ERR_INVALID_STATE',
+    status: 409,
+    title: 'The state of this authorization or capture does not allow it',
+  },
+  exceedsRemaining: {
+    code: 'ERR_AMOUNT_EXCEEDS_REMAINING',
+    status: 409,
+    title: 'The amount is more than is left',
+  },
+  noSettlementAccount: {
+    code: 'ERR_NO_SETTLEMENT_ACCOUNT',
+    status: 409,
+    title: 'The merchant has no settlement account in this currency',
+  },
 } as const satisfies Record<string, ProblemKind>;

@@ -16,7 +16,8 @@ import type { Member } from './group-commit/member';
 /** How long the trial of a key waits: longer than a commit under load takes to let go, far below anyone's patience. */
 const TRY_KEY_LOCK_WAIT_MS_MAX = 10;
 
-interface AuthorizationRow {
+/** The columns that an {@link Authorization} is made of. */
+export interface AuthorizationRow {
   readonly id: string;
   readonly merchant_id: string;
   readonly amount_minor: string;
@@ -173,7 +174,7 @@ function placementOf(member: Member, row: PlacementRow): Placement {
   };
 }
 
-function authorizationOf(row: AuthorizationRow): Authorization {
+export function authorizationOf(row: AuthorizationRow): Authorization {
   return {
     rowId: row.id,
     merchantId: row.merchant_id,

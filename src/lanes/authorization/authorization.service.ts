@@ -14,11 +14,22 @@ export class AuthorizationService {
     private readonly committer: GroupCommitter,
     private readonly repository: AuthorizationRepository,
     private readonly coordinator: IdempotencyCoordinator,
+    /** Told of each hold that this process has placed, not of replays. Must neither throw nor wait. */
+    private readonly onHeld: (expiresAt: Date) => void,
   ) {}
 
   /** Judges a request and holds its amount; a repeat under its key gets the first answer again (contract 8). */
-  authorize(caller: Caller, keyed: KeyedRequest, request: AuthorizationRequest): Promise<KeyedAnswer<Authorization>> {
-    return this.coordinator.run(keyed, () => this.committer.authorize({ keyed, caller: caller.subject, request }));
+  async authorize(
+    caller: Caller,
+    keyed: KeyedRequest,
+    request: AuthorizationRequest,
+  ): Promise<KeyedAnswer<Authorization>> {
+    const answered = await this.coordinator.run(keyed, () =>
+      this.committer.authorize({ keyed, caller: caller.subject, request }),
+    );
+    const { answer, replayed } = answered;
+    if (!replayed && answer.responseCode === '00') this.onHeld(answer.expiresAt);
+    return answered;
   }
 
   /** @throws PaymentError 404 for an id that is none, or another merchant's. */

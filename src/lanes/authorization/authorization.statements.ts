@@ -90,8 +90,17 @@ SELECT m.id, p.response_code, p.created_at, p.expires_at,
 FROM member m LEFT JOIN tried t USING (id) LEFT JOIN placed p USING (id)`,
 };
 
+/**
+ * What expiry has taken of an authorization `a`. `expires_at` decides (contract 9): from then on all that remained is
+ * expired, whether the sweep has been there already or not, so that no caller reads of money that nobody can capture.
+ */
+export const expiredNow = `CASE
+    WHEN a.response_code = '00' AND a.expires_at <= now() THEN a.amount_minor - a.captured_minor - a.reversed_minor
+    ELSE a.expired_minor
+  END`;
+
 const authorizationColumns = `a.id, a.merchant_id, a.amount_minor, a.captured_minor, a.reversed_minor,
-  a.expired_minor, a.refunded_minor, a.currency, a.response_code, a.created_at, a.expires_at`;
+  ${expiredNow} AS expired_minor, a.refunded_minor, a.currency, a.response_code, a.created_at, a.expires_at`;
 
 /**
  * What stands under keys, one row for each that is taken: 1 scope hashes. A subquery per key for the same reason as
