@@ -23,10 +23,6 @@ export class Alarm {
     };
   }
 
-  get isSet(): boolean {
-    return this.#handle !== null;
-  }
-
   /** Rings at `dueMs` or earlier. Keeps a timer that is early enough: under load this is one comparison. */
   setFor(dueMs: number): void {
     if (dueMs >= this.#dueMs || this.#closed) return;

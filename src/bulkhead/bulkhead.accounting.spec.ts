@@ -220,6 +220,30 @@ describe('a finished call', () => {
     expect(clock.scheduledTotal).toBe(before);
   });
 
+  it('needs no new timer where calls come one after another', async () => {
+    const { bulkhead, clock } = build();
+    for (let call = 0; call < 1_000; call += 1) {
+      await bulkhead.enter(() => {}).result;
+      clock.advance(0.5);
+    }
+    expect(clock.scheduledTotal).toBe(1);
+  });
+
+  it('leaves a timer that rings once within the execution limit, and wakes an idle bulkhead no more', async () => {
+    const { bulkhead, clock } = build();
+    await bulkhead.enter(() => {}).result;
+    const armed = clock.armed;
+    clock.advance(1_000);
+    expect([armed, clock.armed, clock.scheduledTotal]).toEqual([1, 0, 1]);
+  });
+
+  it('leaves no timer where it was the last one of a bulkhead that drains', async () => {
+    const { bulkhead, clock } = build();
+    const last = bulkhead.enter(() => {});
+    await Promise.all([last.result, bulkhead.drain()]);
+    expect(clock.armed).toBe(0);
+  });
+
   it('whose caller went is no unhandled rejection, however it ends', async () => {
     const { bulkhead, clock } = build({ permits: 3, queueMax: 1 });
     const unhandled = await unhandledDuring(() => {

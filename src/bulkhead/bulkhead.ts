@@ -107,7 +107,7 @@ export class Bulkhead {
     const reason = this.refusalReason();
     if (reason === null) this.startAtOnce(call);
     else if (reason === 'full') this.queueOrRefuse(call);
-    else this.refuse(call, reason);
+    else this.refuseAtOnce(call, reason);
     return call as Entry<T>;
   }
 
@@ -116,7 +116,7 @@ export class Bulkhead {
     const call = new Call(this.callHost, work, { background: true, abortWhenAbandoned: false });
     const reason = this.refusalReason() ?? (this.backgroundHasRoom() ? null : 'full');
     if (reason === null) this.startAtOnce(call);
-    else this.refuse(call, reason);
+    else this.refuseAtOnce(call, reason);
     return call as Entry<T>;
   }
 
@@ -191,7 +191,7 @@ export class Bulkhead {
     // Where the timer is late, a waiter whose time is over must not cost a newcomer its place.
     const expired = this.takeExpiredWaiters(nowMs);
     if (this.zombies.stuck || this.waiters.size >= this.limits.queueMax) {
-      this.refuse(call, 'full');
+      this.refuseAtOnce(call, 'full');
     } else {
       this.waiters.append(call, nowMs);
       this.alarm.setFor(call.deadlineMs);
@@ -263,8 +263,15 @@ export class Bulkhead {
     this.settle();
   }
 
+  /** A call whose caller already has its entry: one that waited, or held a permit it had not used. */
   protected refuse(call: Call, reason: RefusalReason): void {
     call.refuse(reason);
+    this.observer.tell('onRefused', reason, call.background);
+  }
+
+  /** A call that is still being made. */
+  private refuseAtOnce(call: Call, reason: RefusalReason): void {
+    call.refuseSoon(reason);
     this.observer.tell('onRefused', reason, call.background);
   }
 
@@ -318,8 +325,6 @@ export class Bulkhead {
   private settle(): void {
     this.observeState();
     this.toStart.run();
-    // An idle lane has no timer; a busy one keeps the timer it has, early or not, which costs less than to move it.
-    if (this.alarm.isSet && this.nextDueMs() === Infinity) this.alarm.cancel();
     this.noteDrained();
   }
 
@@ -328,7 +333,13 @@ export class Bulkhead {
     this.alarm.setFor(this.state.dueMs);
   }
 
+  /**
+   * A lane that falls idle keeps its timer, which rings once and is not set again: to cancel it would mean to set one
+   * for each call where calls come one after another, at half of their speed. In a drained lane none follows.
+   */
   private noteDrained(): void {
-    if (this.inUse === 0 && this.waiters.size === 0) this.drained?.resolve();
+    if (this.drained === null) return;
+    if (this.nextDueMs() === Infinity) this.alarm.cancel();
+    if (this.inUse === 0 && this.waiters.size === 0) this.drained.resolve();
   }
 }

@@ -13,6 +13,9 @@ import { rootModule, servesPages } from './root.module';
 
 /** Starts the process of the settings' role and serves until it is told to stop; resolves when it serves. */
 export async function runProcess(settings: Settings): Promise<void> {
+  // Whoever started it may go before it serves: nothing has been accepted then, and it simply ends.
+  const abandoned = (): never => process.exit(1);
+  if (process.connected) process.once('disconnect', abandoned);
   const context = createProcessContext(settings);
   await context.tokens.start();
   const { app, edge } = await buildApplication(context);
@@ -22,6 +25,7 @@ export async function runProcess(settings: Settings): Promise<void> {
     edge.close();
     return code;
   }, context);
+  process.off('disconnect', abandoned);
   const url = await app.getUrl();
   context.log.info({ url }, 'ready');
   process.send?.({ type: 'ready', url });

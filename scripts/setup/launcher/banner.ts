@@ -4,6 +4,7 @@ import { laneTable } from '../../../config/lanes';
 import type { ScriptEnvironment } from '../script-environment';
 import type { SecretsWithKeys } from '../secrets';
 import { signToken } from '../tokens';
+import type { Listener } from './topology';
 
 const TOKEN_SECONDS = 12 * 3_600;
 
@@ -11,30 +12,40 @@ export interface BannerInput {
   environment: ScriptEnvironment;
   settings: Settings;
   secrets: SecretsWithKeys;
+  /** Of the process that serves the operators' pages; the only one where there is one. */
   url: string;
+  /** Every process that serves. */
+  listeners: readonly Listener[];
   startedInMs: number;
 }
 
 /** What somebody needs for a first try, each line good for copying. */
 export async function banner(input: BannerInput): Promise<string> {
-  const { environment, settings, secrets } = input;
+  const { environment, settings, secrets, listeners } = input;
   const url = reachable(input.url);
   const password = settings.operatorPassword === null ? secrets.operatorPassword : '(as given with OPERATOR_PASSWORD)';
   const lines = [
     '',
     `payment-core ${settings.version} serves (ready in ${(input.startedInMs / 1_000).toFixed(1)} s)`,
     '',
-    `  API        ${url}/v1        reference ${url}/docs`,
-    `  health     ${url}/health    metrics   ${url}/metrics`,
+    ...(listeners.length > 1 ? listeners.map(processLine) : [`  API        ${url}/v1        reference ${url}/docs`]),
+    `  health     ${url}/health    metrics   ${listeners.length > 1 ? '/metrics of each process' : `${url}/metrics`}`,
     `  queues     ${url}/queues    (user: operator  password: ${password})`,
     '',
     '  tokens     npm run -s token -- --subject checkout --scope authorizations',
     '  stop       Ctrl-C           data      ' + environment.dataFolder,
   ];
-  if (environment.keysEmbedded && (settings.role === 'all' || settings.role === 'authorization')) {
-    lines.push('', await firstTry(url, input));
+  const cards = listeners.find(({ role }) => role === 'all' || role === 'authorization');
+  if (environment.keysEmbedded && cards !== undefined) {
+    lines.push('', await firstTry(listeners.length > 1 ? urlOf(cards) : url, input));
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** In the isolated topology each lane answers at an address of its own. */
+function processLine(listener: Listener): string {
+  const pages = listener.role === 'operator' ? '    (/docs, /queues, /health of all)' : '/v1';
+  return `  ${listener.role.padEnd(14)} ${urlOf(listener)}${pages}`;
 }
 
 /** A new key each time: the line pasted after the next start is a new authorization, and twice is a replay. */
@@ -55,6 +66,10 @@ async function firstTry(url: string, { environment, secrets }: BannerInput): Pro
     '-H "Content-Type: application/json"',
     `-d '${JSON.stringify(body)}'`,
   ].join(' ');
+}
+
+function urlOf({ host, port }: Listener): string {
+  return reachable(`http://${host.includes(':') ? `[${host}]` : host}:${port}`);
 }
 
 /** The address that means every interface is no address to go to. */

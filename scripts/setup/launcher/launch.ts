@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { SettingsError, type Settings } from '../../../config/environment';
 import { connectionsMaxOf } from '../lane-places';
 import { identityOf, isAlive, signalProcess, waitForExit } from '../os/processes';
@@ -15,15 +14,17 @@ import { EmbeddedServiceGroup, type EmbeddedServices, redisExecutableFor } from 
 import { applicationSettings, assertPortFree } from './preflight';
 import { becomeLauncher, readRunState, type RunState, writeRunState } from './run-state';
 import { StopRequest, StopRequested } from './stop-request';
+import { singleProcess, type Topology } from './topology';
 import type { Watcher } from './watch-sources';
 
-const MAIN = join(__dirname, '..', '..', '..', 'src', 'main.js');
 /** Contract 13: the application drains for up to 25 s; a little more, and it is not going to end by itself. */
 const STOP_GRACE_MS = 30_000;
 
 export interface LaunchOptions {
   /** Present in development: tells when the sources have been compiled anew. */
   watch?: () => Watcher;
+  /** Which application is spawned; one process if left out. */
+  topology?: Topology;
 }
 
 /** Starts everything, serves until somebody asks to stop, stops everything. @returns the exit code. */
@@ -54,6 +55,7 @@ class Launch {
   private application: Application | null = null;
   private readonly state: RunState;
   private readonly previous: RunState | null;
+  private readonly topology: Topology;
 
   constructor(
     private readonly environment: ScriptEnvironment,
@@ -63,6 +65,7 @@ class Launch {
   ) {
     const launcher = identityOf(process.pid);
     if (launcher === null) throw new Error('This process does not find itself');
+    this.topology = options.topology ?? singleProcess;
     this.previous = readRunState(environment.dataFolder);
     const { postgresPort = null, redisPort = null } = this.previous ?? {};
     this.state = { launcher, application: null, url: null, postgresPort, redisPort };
@@ -80,7 +83,8 @@ class Launch {
 
   private async serve(): Promise<number> {
     await this.endOrphan();
-    await assertPortFree(this.settings.host, this.settings.port);
+    const listeners = this.topology.listeners(this.environment, this.settings);
+    for (const listener of listeners) await assertPortFree(listener, this.topology.command);
     const redisExecutable = await redisExecutableFor(this.environment);
     const secrets = await ensureSecrets(this.environment.dataFolder);
     this.stop.check();
@@ -134,7 +138,7 @@ class Launch {
   }
 
   private startApplication(variables: NodeJS.ProcessEnv): Application {
-    this.application = Application.start(MAIN, variables);
+    this.application = Application.start(this.topology.main, variables);
     this.note({ application: this.application.identity });
     return this.application;
   }
@@ -143,7 +147,8 @@ class Launch {
     this.note({ url });
     const startedInMs = performance.now() - this.startedAt;
     const { environment, settings } = this;
-    process.stdout.write(`${await banner({ environment, settings, secrets, url, startedInMs })}\n`);
+    const listeners = this.topology.listeners(environment, settings);
+    process.stdout.write(`${await banner({ environment, settings, secrets, url, listeners, startedInMs })}\n`);
   }
 
   /** An application whose launcher was killed drains by itself; it still holds the port and its connections. */

@@ -4,6 +4,7 @@ import { listenerOf, portState } from '../os/ports';
 import { projectVersion } from '../project';
 import type { ScriptEnvironment } from '../script-environment';
 import { SetupError } from '../setup-error';
+import type { Listener } from './topology';
 
 /**
  * The application's settings, read before anything slow: what it would refuse after a minute is refused at once. What the
@@ -21,14 +22,17 @@ export function applicationSettings(environment: ScriptEnvironment): Settings {
 }
 
 /** @throws SetupError that says who has the port, as far as this user may see it. */
-export async function assertPortFree(host: string, port: number): Promise<void> {
+export async function assertPortFree({ role, host, port }: Listener, command: string): Promise<void> {
   const state = await portState(host, port);
-  const other = `PORT=${port + 1} npm start`;
+  const setting = role === 'all' ? 'PORT' : `PORT_${role.toUpperCase()}`;
+  const other = `${setting}=${role === 'all' ? port + 1 : port + 100} ${command}`;
   switch (state) {
     case 'free':
       return;
     case 'forbidden':
-      throw new SetupError(`Port ${port} is reserved for root. Take another: PORT=3000 npm start`);
+      throw new SetupError(
+        `Port ${port} is reserved for root. Take another: ${setting}=${3_000 + (port % 1_000)} ${command}`,
+      );
     case 'no-such-address':
       throw new SetupError(`HOST=${host} is no address of this machine; 127.0.0.1 and 0.0.0.0 always are`);
     case 'taken': {

@@ -8,6 +8,10 @@ import type { Statement } from '../../platform/database/statement';
  * How it keeps its promises:
  * - `locked` takes each card that nobody has, and skips the others: a member waits for its own card only, in a later
  *   group. A locked row is read as it is now, not as the snapshot shows it, so open-to-buy is never judged on old money.
+ * - `held` writes the sum that follows from the card as it was locked, and fails (division by zero) where the row that it
+ *   replaces holds another one. `held_minor + amount` would be no guard but a fault: PostgreSQL computes it on the
+ *   snapshot's row first, and checks `cards_never_overspent` on that, before it finds that a reversal has since freed the
+ *   money.
  * - `claimed` inserts the keys in order of the hash, the only place where the statement can wait (for a key that another
  *   process has not committed), so that two groups with common keys never deadlock. Its RETURNING drives all the rest:
  *   a key that is taken changes nothing.
@@ -35,6 +39,7 @@ WITH member AS MATERIALIZED (
   FOR NO KEY UPDATE SKIP LOCKED
 ), tried AS MATERIALIZED (
   SELECT m.scope_hash, m.payload_hash, m.id, m.caller, m.merchant_id, m.amount_minor, m.currency, l.id AS card_id,
+    l.held_minor,
     CASE
       WHEN NOT EXISTS (SELECT FROM merchants WHERE merchants.id = m.merchant_id OFFSET 0) THEN '03'
       WHEN l.id IS NULL THEN '14'
@@ -66,9 +71,10 @@ WITH member AS MATERIALIZED (
 ), judged AS MATERIALIZED (
   SELECT t.* FROM claimed JOIN tried t USING (id)
 ), held AS (
-  UPDATE cards SET held_minor = cards.held_minor + j.amount_minor
+  UPDATE cards SET held_minor = j.held_minor + j.amount_minor
   FROM judged j
   WHERE cards.id = j.card_id AND j.response_code = '00'
+  RETURNING 1 / (old.held_minor = j.held_minor)::integer
 ), placed AS (
   INSERT INTO authorizations
     (id, merchant_id, card_id, caller, amount_minor, currency, response_code, created_at, expires_at)

@@ -6,6 +6,7 @@ import { type PlatformSettings, SETTINGS } from '../../platform/settings-token';
 import { HealthController } from './health.controller';
 import { PeerHealth } from './peer-health';
 import { ProcessHealth, type ProcessHealthOptions } from './process-health';
+import { Supervision } from './supervision';
 
 @Module({})
 export class HealthModule {
@@ -16,11 +17,19 @@ export class HealthModule {
       imports: [TerminusModule.forRoot({ logger: false, gracefulShutdownTimeoutMs: 0 })],
       controllers: [HealthController],
       providers: [
+        Supervision,
         {
           provide: ProcessHealth,
-          inject: [LaneRegistry, AlertBoard, SETTINGS],
-          useFactory: (registry: LaneRegistry, alerts: AlertBoard, settings: PlatformSettings) =>
-            new ProcessHealth(registry, alerts, settings, new PeerHealth(options.peers), options),
+          inject: [LaneRegistry, AlertBoard, SETTINGS, Supervision],
+          useFactory: (
+            registry: LaneRegistry,
+            alerts: AlertBoard,
+            settings: PlatformSettings,
+            supervision: Supervision,
+          ) => {
+            const peers = new PeerHealth(options.peers);
+            return new ProcessHealth(registry, alerts, settings, { peers, supervision }, options);
+          },
         },
       ],
       exports: [ProcessHealth],

@@ -1,4 +1,4 @@
-import { CachedProbe } from './cached-probe';
+import { CachedProbe, type ProbeTimes } from './cached-probe';
 
 /** Another process of this installation. */
 export interface Peer {
@@ -9,16 +9,18 @@ export interface Peer {
 
 type PeerLane = readonly [lane: string, description: { status: string }];
 
-const PEER_MS_MAX = 1_000;
+/** Dead or hung, a process shows as unreachable within a second: the last answer's time and the limit of the next one. */
+const PEER_MS_MAX = 600;
+const PEER_TIMES: ProbeTimes = { answerMsMax: PEER_MS_MAX + 50, freshMs: 250, usableMs: 250 };
 const BYTES_MAX = 256 * 1024;
 
-/** The health of lanes that run in processes of their own, asked of each by HTTP and never waited for. */
+/** The health of lanes that run in processes of their own, asked of each by HTTP, all at once, with a short limit. */
 export class PeerHealth {
   readonly #probes: readonly CachedProbe<PeerLane>[];
 
   constructor(peers: readonly Peer[]) {
     this.#probes = peers.map(
-      (peer) => new CachedProbe<PeerLane>(() => ask(peer), [peer.lane, { status: 'unreachable' }]),
+      (peer) => new CachedProbe<PeerLane>(() => ask(peer), [peer.lane, { status: 'unreachable' }], PEER_TIMES),
     );
   }
 

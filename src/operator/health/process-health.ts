@@ -4,6 +4,7 @@ import type { PlatformSettings } from '../../platform/settings-token';
 import { CachedProbe } from './cached-probe';
 import { describeAlert, describeBulkhead, describePool } from './descriptions';
 import type { Peer, PeerHealth } from './peer-health';
+import type { Supervision } from './supervision';
 
 export interface ProcessHealthOptions {
   /** The lane that decides whether the process is ready; null where it hosts none (the operator's process). */
@@ -16,6 +17,12 @@ export interface ProcessHealthOptions {
   readonly peers: readonly Peer[];
 }
 
+/** What is known of other processes. */
+export interface Surroundings {
+  readonly peers: PeerHealth;
+  readonly supervision: Supervision;
+}
+
 export interface Readiness {
   readonly ready: boolean;
   readonly checks: Readonly<Record<string, DependencyHealth>>;
@@ -26,13 +33,16 @@ interface LaneProbes {
   readonly dependencies: CachedProbe<readonly DependencyHealth[]>;
 }
 
-/** The health of this process as orchestrators and operators ask for it (contract 13); every answer within 100 ms. */
+/**
+ * The health of this process as orchestrators and operators ask for it (contract 13): within 100 ms whatever it finds, and
+ * the operator's overview within 700 ms where another process hangs.
+ */
 export class ProcessHealth {
   readonly #registry: LaneRegistry;
   readonly #alerts: AlertBoard;
   readonly #settings: PlatformSettings;
   readonly #options: ProcessHealthOptions;
-  readonly #peers: PeerHealth;
+  readonly #surroundings: Surroundings;
   readonly #probes = new Map<string, LaneProbes>();
   readonly #startedAt = new Date(Date.now() - process.uptime() * 1_000);
 
@@ -40,13 +50,13 @@ export class ProcessHealth {
     registry: LaneRegistry,
     alerts: AlertBoard,
     settings: PlatformSettings,
-    peers: PeerHealth,
+    surroundings: Surroundings,
     options: ProcessHealthOptions,
   ) {
     this.#registry = registry;
     this.#alerts = alerts;
     this.#settings = settings;
-    this.#peers = peers;
+    this.#surroundings = surroundings;
     this.#options = options;
   }
 
@@ -71,9 +81,10 @@ export class ProcessHealth {
     const [{ ready }, lanes, peers] = await Promise.all([
       this.ready(),
       Promise.all(this.#registry.all().map((lane) => this.#describeLane(lane))),
-      this.#peers.all(),
+      this.#surroundings.peers.all(),
     ]);
     const shown = { ...Object.fromEntries(peers), ...Object.fromEntries(lanes) };
+    const { processes } = this.#surroundings.supervision;
     const degraded = Object.values(shown).some(({ status }) => status !== 'ok');
     return {
       status: this.#options.draining() ? 'draining' : !ready ? 'unready' : degraded ? 'degraded' : 'ok',
@@ -85,6 +96,7 @@ export class ProcessHealth {
       uptime_seconds: Math.floor(process.uptime()),
       memory_rss_bytes: process.memoryUsage.rss(),
       lanes: shown,
+      ...(processes === null ? {} : { processes }),
       alerts: this.#alerts.latest().map(describeAlert),
       settings: this.#options.settingsShown,
     };

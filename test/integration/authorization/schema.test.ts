@@ -80,12 +80,13 @@ describe('the lane’s role', () => {
     expect(await stateAsLane(text)).toBe(DENIED);
   });
 
-  it('may do what captures, reversals, expiry and refunds will need', async () => {
+  it('may do what captures, reversals, expiry, refunds and the outbox need', async () => {
     for (const text of [
       `UPDATE authorizations SET captured_minor = 0, reversed_minor = 0, expired_minor = 0, refunded_minor = 0`,
       `UPDATE cards SET held_minor = held_minor WHERE false`,
       `UPDATE captures SET refunded_minor = 0`,
-      `UPDATE outbox SET published_at = now(), settled_at = now(), attempts = attempts + 1`,
+      `UPDATE outbox SET published_at = now(), leased_until = now(), attempts = attempts + 1`,
+      `DELETE FROM outbox`,
       `SELECT FROM merchant_settlement_accounts`,
     ]) {
       expect(await stateAsLane(text)).toBeNull();

@@ -19,19 +19,22 @@ WITH due AS MATERIALIZED (
   WHERE ${remains} AND expires_at <= now()
   ORDER BY expires_at LIMIT $1::integer
 ), card AS MATERIALIZED (
-  SELECT cards.id FROM cards WHERE cards.id = ANY (ARRAY(SELECT card_id FROM due))
+  SELECT cards.id, cards.held_minor FROM cards WHERE cards.id = ANY (ARRAY(SELECT card_id FROM due))
   FOR NO KEY UPDATE${skipLocked}
 ), taken AS MATERIALIZED (
-  SELECT a.id, card.id AS card_id, a.amount_minor - a.captured_minor - a.reversed_minor - a.expired_minor AS left_minor
+  SELECT a.id, card.id AS card_id, card.held_minor, a.amount_minor - a.captured_minor - a.reversed_minor - a.expired_minor AS left_minor
   FROM due JOIN card ON card.id = due.card_id JOIN authorizations a ON a.id = due.id
   WHERE ${remains} AND a.expires_at <= now()
   FOR NO KEY UPDATE OF a${skipLocked}
 ), expired AS (
   UPDATE authorizations a SET expired_minor = a.expired_minor + taken.left_minor FROM taken WHERE a.id = taken.id
 ), freed AS (
-  UPDATE cards SET held_minor = cards.held_minor - sums.left_minor
-  FROM (SELECT card_id, sum(left_minor)::bigint AS left_minor FROM taken GROUP BY card_id) AS sums
+  UPDATE cards SET held_minor = sums.held_minor - sums.left_minor
+  FROM (
+    SELECT card_id, held_minor, sum(left_minor)::bigint AS left_minor FROM taken GROUP BY card_id, held_minor
+  ) AS sums
   WHERE cards.id = sums.card_id
+  RETURNING 1 / (old.held_minor = sums.held_minor)::integer
 )
 SELECT (SELECT count(*)::integer FROM due) AS found, (SELECT count(*)::integer FROM taken) AS expired`,
   };

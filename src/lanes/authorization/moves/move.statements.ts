@@ -48,14 +48,14 @@ function lockSql(kind: MoveKind, skipLocked: string): string {
 ), ${
     frees
       ? `card AS MATERIALIZED (
-  SELECT cards.id FROM target JOIN cards ON cards.id = target.card_id
+  SELECT cards.id, cards.held_minor FROM target JOIN cards ON cards.id = target.card_id
   FOR NO KEY UPDATE OF cards${skipLocked}
 ), `
       : ''
   }locked AS MATERIALIZED (
   SELECT a.id, a.merchant_id, a.card_id, a.amount_minor, a.currency, a.response_code, a.created_at, a.expires_at,
     a.captured_minor, a.reversed_minor, a.refunded_minor, a.expired_minor AS expired_before_minor,
-    ${expiredNow} AS expired_minor
+    ${expiredNow} AS expired_minor${frees ? ', card.held_minor' : ''}
   FROM target ${frees ? 'LEFT JOIN card ON card.id = target.card_id ' : ''}JOIN authorizations a ON a.id = target.id
   ${frees ? 'WHERE card.id IS NOT NULL OR target.card_id IS NULL\n  ' : ''}FOR NO KEY UPDATE OF a${skipLocked}
 )${
@@ -120,8 +120,9 @@ function effectSql(kind: MoveKind): string {
 ), ${
     frees
       ? `freed AS (
-  UPDATE cards SET held_minor = cards.held_minor - made.moved_minor - (made.expired_minor - made.expired_before_minor)
+  UPDATE cards SET held_minor = made.held_minor - made.moved_minor - (made.expired_minor - made.expired_before_minor)
   FROM made WHERE cards.id = made.card_id
+  RETURNING 1 / (old.held_minor = made.held_minor)::integer
 ), `
       : ''
   }${
@@ -154,6 +155,8 @@ function effectSql(kind: MoveKind): string {
  * How it keeps its promises:
  * - Locks are taken in the order card, authorization, capture, everywhere in the lane; whoever has more than one card
  *   (groups, the sweep) skips the locked ones. A locked row is read as it is now, not as the snapshot shows it.
+ * - The card's sum is written as it follows from the locked row, and compared with the row that it replaces, for the
+ *   reason that {@link placeAuthorizations} gives.
  * - A capture needs no card: the sum that the card holds does not change. A hot card never holds one up.
  * - The key is claimed behind those locks, which the twins of a key have in common, so that nobody waits for a key while
  *   holding what its owner needs.

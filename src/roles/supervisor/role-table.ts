@@ -1,0 +1,27 @@
+import { LANES, type Role } from '../../../config/lanes';
+
+/** The processes of the isolated topology; the operator's is the last to stop, so that health can be watched until then. */
+export const SUPERVISED_ROLES = [...LANES, 'operator'] as const satisfies readonly Role[];
+export type SupervisedRole = (typeof SUPERVISED_ROLES)[number];
+
+export interface ProcessSpecification {
+  /**
+   * Scheduling priority, lower is more. Below 0 takes a privilege: as near to it as the system grants. The others are
+   * lowered in any case, which takes none, so cards come first under any user, and their database server (at 0) before
+   * whatever another lane computes.
+   */
+  niceness: number;
+  /** V8's old space. A lane whose memory grows dies alone, before the machine has to choose who does. */
+  heapMibMax: number;
+  /** libuv's threads for files, DNS and signatures: of this process alone, so that one lane's slow DNS blocks no other. */
+  threadPoolSize: number;
+}
+
+export const roleTable = {
+  authorization: { niceness: -10, heapMibMax: 256, threadPoolSize: 4 },
+  fraud: { niceness: 5, heapMibMax: 256, threadPoolSize: 4 },
+  tax: { niceness: 10, heapMibMax: 256, threadPoolSize: 4 },
+  // 64 MiB of bodies and 10,000 items may be in memory at once (contract 11).
+  ledger: { niceness: 5, heapMibMax: 384, threadPoolSize: 4 },
+  operator: { niceness: 10, heapMibMax: 256, threadPoolSize: 4 },
+} as const satisfies Record<SupervisedRole, ProcessSpecification>;
