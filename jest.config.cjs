@@ -28,6 +28,8 @@ module.exports = {
     {
       ...shared,
       displayName: 'unit',
+      // Some properties take seconds on a busy machine; a limit is for what hangs.
+      testTimeout: 30_000,
       testMatch: ['<rootDir>/{src,config,scripts,tools,bench,examples}/**/*.spec.ts'],
     },
     {

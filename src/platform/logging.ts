@@ -1,6 +1,7 @@
 import { LoggerModule } from 'nestjs-pino';
 import { type DestinationStream, type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino';
 import type { DynamicModule } from '@nestjs/common';
+import { LogSink } from './log-sink';
 import { maskSecrets, maskText } from './mask-secrets';
 
 export interface LoggingSettings {
@@ -30,9 +31,14 @@ export function loggerOptions({ level, role, version }: LoggingSettings): Logger
  * The process's logger. Lines are written synchronously to standard output: the ones before a crash are those that
  * are needed, and there are few of them, since successes are logged at `debug` only.
  */
-export function createLogger(settings: LoggingSettings, destination?: DestinationStream): Logger {
-  const options = loggerOptions(settings);
-  return destination ? pino(options, destination) : pino(options);
+export function createLogger(settings: LoggingSettings, destination: DestinationStream = standardOutput()): Logger {
+  return pino(loggerOptions(settings), destination);
+}
+
+function standardOutput(): LogSink {
+  const sink = new LogSink();
+  process.once('exit', () => sink.flush());
+  return sink;
 }
 
 /**

@@ -34,7 +34,7 @@ export function createProcessContext(settings: Settings): ProcessContext {
   const tokens = new TokenVerifier(
     { keys: keySource(settings.jwt), issuer: settings.jwt.issuer, audience: settings.jwt.audience },
     systemClock,
-    { onKeySetFailure: (error) => log.warn({ err: error }, 'the callers’ public keys could not be read') },
+    { onKeySetFailure: ({ message }) => log.warn({ reason: message }, 'the callers’ public keys could not be read') },
   );
   return {
     settings,

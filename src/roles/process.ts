@@ -2,7 +2,7 @@ import type { LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Logger } from 'nestjs-pino';
-import type { Settings } from '../../config/environment';
+import { type Settings, SettingsError } from '../../config/environment';
 import { edgeFastifyOptions } from '../ingress/edge-options';
 import { type Edge, installEdge } from '../ingress/install-edge';
 import { ApiReference, createApiDocument } from '../operator/docs/api-reference';
@@ -11,13 +11,16 @@ import { createProcessContext, type ProcessContext } from './process-context';
 import { stopProcess } from './process-stop';
 import { rootModule, servesPages } from './root.module';
 
+/** After this a connection that is not up has had its time to come. */
+const TELL_AFTER_MS = 2_000;
+
 /** Starts the process of the settings' role and serves until it is told to stop; resolves when it serves. */
 export async function runProcess(settings: Settings): Promise<void> {
   // Whoever started it may go before it serves: nothing has been accepted then, and it simply ends.
   const abandoned = (): never => process.exit(1);
   if (process.connected) process.once('disconnect', abandoned);
   const context = createProcessContext(settings);
-  await context.tokens.start();
+  await readKeys(context);
   const { app, edge } = await buildApplication(context);
   await listen(app, context);
   stopWhenTold(async () => {
@@ -29,6 +32,26 @@ export async function runProcess(settings: Settings): Promise<void> {
   const url = await app.getUrl();
   context.log.info({ url }, 'ready');
   process.send?.({ type: 'ready', url });
+  setTimeout(() => void tellOfDegradation(context), TELL_AFTER_MS).unref();
+}
+
+/** A file that cannot be used is a wrong setting; a dead URL may come back, and the process starts without it. */
+async function readKeys({ tokens, settings }: ProcessContext): Promise<void> {
+  await tokens.start();
+  const { jwksFile } = settings.jwt;
+  if (jwksFile === null || tokens.ready) return;
+  const expected = 'a readable file with a JSON Web Key Set: {"keys": [ … ]} of ES256 or EdDSA public keys';
+  throw new SettingsError([{ name: 'JWKS_FILE', value: jwksFile, expected }]);
+}
+
+/** A lane serves without its Redis; whoever has just started it should know all the same. */
+async function tellOfDegradation({ registry, log }: ProcessContext): Promise<void> {
+  for (const view of registry.all()) {
+    for (const { name, status, detail } of await view.dependencies()) {
+      if (status !== 'up')
+        log.warn({ lane: view.lane, dependency: name, status, detail }, `${name} of this lane is ${status}`);
+    }
+  }
 }
 
 async function buildApplication(context: ProcessContext): Promise<{ app: NestFastifyApplication; edge: Edge }> {

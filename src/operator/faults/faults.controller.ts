@@ -53,8 +53,11 @@ export class FaultsController {
   }
 
   private requireLane(lane: string): void {
-    if (!this.settings.faultsEnabled || this.lanes.find(lane) === undefined) {
-      throw new PaymentError(edgeProblems.notFound, 'There is no such lane here to be slowed.');
+    if (!this.settings.faultsEnabled) {
+      throw new PaymentError(edgeProblems.notFound, 'This process was started without PAYMENT_FAULTS=1.');
+    }
+    if (this.lanes.find(lane) === undefined) {
+      throw new PaymentError(edgeProblems.notFound, 'This process does not host such a lane.');
     }
   }
 }

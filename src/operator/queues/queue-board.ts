@@ -71,6 +71,7 @@ export class QueueBoard implements OnModuleInit, OnApplicationShutdown {
         sendProblem(reply, new PaymentError(queueProblems.unavailable, 'No Redis of any lane answers at present.'));
         return reply;
       });
+      scope.addHook('onSend', (_request, _reply, payload, done) => done(null, withoutForeignFonts(payload)));
       scope.register(this.#server.registerPlugin(), { prefix: BASE_PATH });
       done();
     });
@@ -105,6 +106,12 @@ function watch({ lane, redisUrl, queues }: BoardLane): WatchedLane {
       return { queue, adapter: new BullMQAdapter(queue, { description: lane }) };
     }),
   };
+}
+
+/** The board's page asks another site for its fonts; it has others, and operators may have no way out. */
+function withoutForeignFonts(payload: unknown): unknown {
+  if (typeof payload !== 'string' || !payload.includes('fonts.g')) return payload;
+  return payload.replace(/<link[^>]*https:\/\/fonts\.(?:googleapis|gstatic)\.com[^>]*>/g, '');
 }
 
 /** The board's page sends `PUT` with a JSON type and no body, which the edge refuses on its own routes. */

@@ -6,6 +6,8 @@ import type { Statement } from './statement';
 const PROBE_MS_MAX = 500;
 /** An answer that recent proves that the server is alive, where all connections are busy. */
 const ANSWER_FRESH_MS = 2_000;
+/** Statements end before the lane's execution limit; where none has ended for longer, it is the server that hangs. */
+const SILENCE_MS_MAX = 10_000;
 const probeStatement: Statement = { name: 'health_probe', text: 'select 1 as one' };
 
 export interface DatabaseProbeTarget {
@@ -21,14 +23,16 @@ export class DatabaseProbe {
   readonly #address: ServerAddress;
   readonly #clock: Clock;
   readonly #target: DatabaseProbeTarget;
+  readonly #startedAtMs: number;
   #answeredAtMs = -Infinity;
-  /** The last probe while it is under way: a server that hangs is not given a second connection to hang on. */
-  #running = false;
+  /** When the probe that is under way began: a server that hangs is not given a second connection to hang on. */
+  #probingSinceMs: number | null = null;
 
   constructor(pool: Pool, clock: Clock, target: DatabaseProbeTarget) {
     this.#address = addressOf(pool);
     this.#clock = clock;
     this.#target = target;
+    this.#startedAtMs = clock.now();
   }
 
   /** Some statement has been answered. */
@@ -40,17 +44,30 @@ export class DatabaseProbe {
   async check(): Promise<string | null> {
     const openFailure = this.#target.openFailure();
     if (openFailure) return `no connection can be opened: ${openFailure.message}`;
-    if (this.#target.slotFree() && !this.#running) return this.#select();
-    if (this.#clock.now() - this.#answeredAtMs <= ANSWER_FRESH_MS) return null;
+    const nowMs = this.#clock.now();
+    if (this.#probingSinceMs !== null) {
+      // The postmaster answers pings whatever its backends do, so it has no say while a statement hangs.
+      const hangsMs = nowMs - this.#probingSinceMs;
+      if (hangsMs > PROBE_MS_MAX && this.#answeredAtMs < this.#probingSinceMs) {
+        return `no answer for ${Math.round(hangsMs)} ms`;
+      }
+    } else if (this.#target.slotFree()) {
+      return this.#select();
+    }
+    const silentMs = nowMs - this.#answeredAtMs;
+    if (silentMs <= ANSWER_FRESH_MS) return null;
+    const sinceStartMs = nowMs - this.#startedAtMs;
+    const overdue = Math.min(silentMs, sinceStartMs) > SILENCE_MS_MAX;
+    if (overdue && !this.#target.slotFree()) return `no answer for more than ${SILENCE_MS_MAX} ms`;
     return pingServer(this.#address, PROBE_MS_MAX);
   }
 
   #select(): Promise<string | null> {
-    this.#running = true;
+    this.#probingSinceMs = this.#clock.now();
     return new Promise((resolve) => {
       const timer = this.#clock.schedule(() => resolve(`no answer within ${PROBE_MS_MAX} ms`), PROBE_MS_MAX);
       const finish = (fault: string | null): void => {
-        this.#running = false;
+        this.#probingSinceMs = null;
         this.#clock.cancel(timer);
         resolve(fault);
       };

@@ -11,17 +11,20 @@ export interface ProcessSpecification {
    * whatever another lane computes.
    */
   niceness: number;
-  /** V8's old space. A lane whose memory grows dies alone, before the machine has to choose who does. */
+  /**
+   * V8's old space: a lane lives on about 50 MiB, and without a bound V8 lets garbage pile up past the 300 MB that a
+   * process may have (contract 14). A lane whose memory grows dies alone, before the machine has to choose who does.
+   */
   heapMibMax: number;
   /** libuv's threads for files, DNS and signatures: of this process alone, so that one lane's slow DNS blocks no other. */
   threadPoolSize: number;
 }
 
 export const roleTable = {
-  authorization: { niceness: -10, heapMibMax: 256, threadPoolSize: 4 },
-  fraud: { niceness: 5, heapMibMax: 256, threadPoolSize: 4 },
-  tax: { niceness: 10, heapMibMax: 256, threadPoolSize: 4 },
+  authorization: { niceness: -10, heapMibMax: 128, threadPoolSize: 4 },
+  fraud: { niceness: 5, heapMibMax: 128, threadPoolSize: 4 },
+  tax: { niceness: 10, heapMibMax: 128, threadPoolSize: 4 },
   // 64 MiB of bodies and 10,000 items may be in memory at once (contract 11).
-  ledger: { niceness: 5, heapMibMax: 384, threadPoolSize: 4 },
-  operator: { niceness: 10, heapMibMax: 256, threadPoolSize: 4 },
+  ledger: { niceness: 5, heapMibMax: 256, threadPoolSize: 4 },
+  operator: { niceness: 10, heapMibMax: 128, threadPoolSize: 4 },
 } as const satisfies Record<SupervisedRole, ProcessSpecification>;

@@ -6,6 +6,7 @@ import { PlatformDatabase } from './platform-database';
 import { until } from './until';
 
 const one = { name: 'one', text: 'select 1 as one' };
+const backendPid = { name: 'backend_pid', text: 'select pg_backend_pid() as pid, pg_sleep(0.05)' };
 const sleep = { name: 'sleep', text: 'select pg_sleep($1)' };
 
 describe('a lane’s database whose server freezes, dies and comes back', () => {
@@ -75,6 +76,22 @@ describe('a lane’s database whose server freezes, dies and comes back', () => 
     expect(await patient.health()).toMatchObject({ status: 'up' });
     expect(performance.now() - startedMs).toBeLessThan(200);
     await Promise.all(held);
+    await patient.close();
+  });
+
+  it('is down while its backends hang, though the postmaster answers every ping', async () => {
+    const patient = platform.lane({ connections: 2, executionMsMax: 10_000 });
+    await patient.open();
+    const backends = await Promise.all([patient, patient].map((lane) => lane.query<{ pid: number }>(backendPid, [])));
+    const pids = new Set(backends.flat().map(({ pid }) => pid));
+    for (const pid of pids) process.kill(pid, 'SIGSTOP');
+    expect(await patient.health()).toMatchObject({ status: 'down' });
+    for (let look = 0; look < 3; look += 1) {
+      await delay(300);
+      expect(await patient.health()).toMatchObject({ status: 'down' });
+    }
+    postgres.thaw();
+    await until(async () => (await patient.health()).status === 'up', 10_000);
     await patient.close();
   });
 
