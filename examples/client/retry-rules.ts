@@ -22,8 +22,10 @@ export function judge(status: number, code: string): Verdict {
     case 408:
     case 425:
     case 429:
-    case 503:
       return 'refused_for_now';
+    case 503:
+      // The lane's database went away in the middle: the commit may have happened.
+      return code === 'ERR_DATABASE_UNAVAILABLE' ? 'unknown' : 'refused_for_now';
     case 409:
       // Every other 409 is about the state of the money, and waiting does not mend it.
       return code === 'ERR_IDEMPOTENCY_IN_FLIGHT' ? 'refused_for_now' : 'refused';

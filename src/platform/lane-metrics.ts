@@ -31,7 +31,7 @@ interface BoundCounter {
 }
 
 /**
- * One bulkhead's metrics, labels bound beforehand: an observation is 0.15–0.25 µs. It has the shape of the engine's
+ * One bulkhead's metrics, labels bound beforehand so that an observation costs well below a microsecond. It has the shape of the engine's
  * observer, so the engine can be given it as it is.
  */
 export class BulkheadMetrics {

@@ -28,7 +28,7 @@ interface Head extends Omit<ParsedAnswer, 'body'> {
 
 /**
  * Incremental HTTP/1.1 answer parser for one answer at a time. It exists because a general client costs several times
- * the CPU, and the generator shares two cores with the server it measures (figures in bench/load/README.md).
+ * the CPU, and the generator shares its cores with the server it measures (figures in bench/load/README.md).
  */
 export class AnswerParser {
   private state: State = 'head';

@@ -13,8 +13,8 @@ export interface Holding {
 const STACK_FRAMES = 8;
 
 /**
- * The stack above `entry`, unformatted: walking it costs about 2.5 µs here, whether for one frame or eight, against 50 µs
- * and more for the statement itself. Formatting costs four times as much and happens for leaks only.
+ * The stack above `entry`, unformatted: walking it costs microseconds, whether for one frame or eight, and formatting it
+ * several times as much, which happens for leaks only.
  */
 export function captureTaker(entry: (...values: never[]) => unknown): { stack?: string } {
   const limit = Error.stackTraceLimit;

@@ -5,7 +5,7 @@ import { SUPERVISED_ROLES } from '../../../src/roles/supervisor/role-table';
 import { eventually, send } from '../../support/http';
 import { environmentOfProcess, nicenessOfThreads, Topology } from './topology';
 
-/** From the death of a process, or from the moment it hangs, to an overview that says so; more only where this machine is. */
+/** From the death of a process, or from the moment it hangs, to an overview that says so. The product's own limit is half of it. */
 const SHOWN_MS_MAX = 2_000;
 const OVERVIEW_MS_MAX = 1_000;
 
