@@ -13,6 +13,7 @@ export const USAGE = `Authorizations at a constant rate, open loop, on a durable
   --find-max        then look for the highest rate that holds p99 <= 120 ms at >= 99.9 % first try, in steps of 30 s
   --pairs N         then N interleaved pairs with the control, the same handler in plain Fastify and pg (default 5)
   --cpu-prof        then one run of each under V8's profiler: where the product's time goes
+  --lag-limit MS    p99 of the generator's own lag beyond which a run is void (default 5; more is for trying only)
   --short           a single run of 10 s in \`all\` and one pair of 5 s: only to show that this still works
   --out FILE        the result as JSON (default bench/results/authorizations.json; with --short none)
   --keep-profiles DIR  with --cpu-prof: where to put the profiles
@@ -32,10 +33,13 @@ export interface Options {
   readonly profile: boolean;
   readonly profileFolder: string | null;
   readonly short: boolean;
+  readonly lagP99MsMax: number;
   readonly out: string | null;
 }
 
 const PAIR_S_DEFAULT = 30;
+/** The generator's own. */
+const LAG_P99_MS_MAX = 5;
 const SHORT = { rate: 200, durationS: 10, warmupS: 2, pairDurationS: 5 } as const;
 
 /** @throws OptionError; null where only help was asked for. */
@@ -56,6 +60,7 @@ export function readOptions(argv: readonly string[]): Options | null {
     profile: values['cpu-prof'] === true,
     profileFolder: values['keep-profiles'] ?? null,
     short,
+    lagP99MsMax: numberOption('lag-limit', values['lag-limit'], LAG_P99_MS_MAX, { min: 1, max: 1_000 }),
     out: values.out ?? (short ? null : recordedFile('authorizations')),
   };
 }
@@ -74,6 +79,7 @@ function parse(argv: readonly string[]) {
         pairs: { type: 'string' },
         'cpu-prof': { type: 'boolean' },
         'keep-profiles': { type: 'string' },
+        'lag-limit': { type: 'string' },
         short: { type: 'boolean' },
         out: { type: 'string' },
         help: { type: 'boolean', short: 'h' },

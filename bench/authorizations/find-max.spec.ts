@@ -1,8 +1,8 @@
-import { findMaxRate, nextRate } from './find-max';
-import type { LoadShape, MeasuredRun } from './measured-run';
+import { findMaxRate, nextRate, type RateStep } from './find-max';
+import type { MeasuredRun } from './measured-run';
 
 /** A server that holds up to a rate, and a generator that is void above another. */
-function stepOf(holdsTo: number, voidAbove = Infinity): (shape: LoadShape) => Promise<MeasuredRun> {
+function stepOf(holdsTo: number, voidAbove = Infinity): (shape: RateStep) => Promise<MeasuredRun> {
   return ({ rate }) =>
     Promise.resolve({ rate, void: rate > voidAbove, held: rate <= holdsTo && rate <= voidAbove } as MeasuredRun);
 }

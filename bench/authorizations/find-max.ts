@@ -9,6 +9,8 @@ const GROWTH = 1.5;
 /** Doubling and halving over the whole range takes fewer; a bound all the same. */
 const STEPS_MAX = 24;
 
+export type RateStep = Omit<LoadShape, 'lagP99MsMax'>;
+
 export interface MaxRate {
   /** The highest rate that held in a step of its own; null where not even the first did. */
   readonly rate: number | null;
@@ -22,7 +24,7 @@ export interface MaxRate {
 /** Raises the rate until a step does not hold, then halves the gap. A void step is repeated once; both are recorded. */
 export async function findMaxRate(
   startRate: number,
-  step: (shape: LoadShape) => Promise<MeasuredRun>,
+  step: (shape: RateStep) => Promise<MeasuredRun>,
 ): Promise<MaxRate> {
   const steps: MeasuredRun[] = [];
   let best: number | null = null;

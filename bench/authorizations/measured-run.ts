@@ -24,6 +24,7 @@ export interface LoadShape {
   readonly rate: number;
   readonly warmupS: number;
   readonly durationS: number;
+  readonly lagP99MsMax: number;
 }
 
 /** One run in figures. Times in milliseconds from the scheduled send, CPU of the measured time only. */

@@ -45,8 +45,8 @@ class AuthorizationsBenchmark {
 
   /** The first load of a new database meets empty tables and cold pages, which no later run does: it is not recorded. */
   private async prime(): Promise<void> {
-    const { rate, warmupS } = this.options;
-    const shape = { rate, warmupS: 0, durationS: Math.max(1, warmupS) };
+    const { rate, warmupS, lagP99MsMax } = this.options;
+    const shape = { rate, warmupS: 0, durationS: Math.max(1, warmupS), lagP99MsMax };
     await runContestant('product', shape, this.installation, this.closing);
   }
 
@@ -57,10 +57,11 @@ class AuthorizationsBenchmark {
   }
 
   private async runs(topology: 'all' | 'isolated'): Promise<void> {
-    const { rate, durationS, warmupS } = this.options;
+    const { rate, durationS, warmupS, lagP99MsMax } = this.options;
+    const shape = { rate, durationS, warmupS, lagP99MsMax };
     const runs: MeasuredRun[] = [];
     for (let index = 0; index < this.options.runs; index += 1) {
-      const run = await runOnTopology(topology, { rate, durationS, warmupS }, this.installation, this.closing);
+      const run = await runOnTopology(topology, shape, this.installation, this.closing);
       runs.push(this.record(run));
       console.log(renderRuns([run]));
     }
@@ -68,7 +69,8 @@ class AuthorizationsBenchmark {
   }
 
   private async findMax(topology: 'all' | 'isolated'): Promise<void> {
-    const { steps: _steps, ...found } = await findMaxRate(this.options.rate, async (shape) => {
+    const { steps: _steps, ...found } = await findMaxRate(this.options.rate, async (step) => {
+      const shape = { ...step, lagP99MsMax: this.options.lagP99MsMax };
       const run = this.record(await runOnTopology(topology, shape, this.installation, this.closing));
       console.log(renderRuns([run]));
       return run;
@@ -79,10 +81,11 @@ class AuthorizationsBenchmark {
   }
 
   private async pairs(): Promise<void> {
-    const { rate, warmupS, pairDurationS: durationS } = this.options;
+    const { rate, warmupS, lagP99MsMax, pairDurationS: durationS } = this.options;
+    const shape = { rate, warmupS, durationS, lagP99MsMax };
     const pairs: Pair[] = [];
     for (let index = 0; index < this.options.pairs; index += 1) {
-      const pair = await runPair(index, { rate, warmupS, durationS }, this.installation, this.closing);
+      const pair = await runPair(index, shape, this.installation, this.closing);
       pairs.push(pair);
       this.record(pair.product);
       this.record(pair.plain);
@@ -95,11 +98,11 @@ class AuthorizationsBenchmark {
   }
 
   private async profile(name: Contestant): Promise<void> {
-    const { rate, warmupS, pairDurationS: durationS, profileFolder } = this.options;
+    const { rate, warmupS, lagP99MsMax, pairDurationS: durationS, profileFolder } = this.options;
     const folder = join(this.installation.folder, `profile-${name}`);
     mkdirSync(folder);
     const nodeArguments = ['--cpu-prof', `--cpu-prof-dir=${folder}`];
-    const shape = { rate, warmupS, durationS };
+    const shape = { rate, warmupS, durationS, lagP99MsMax };
     const run = await runContestant(name, shape, this.installation, this.closing, nodeArguments);
     const fromMs = Date.parse(run.startedAt);
     const profile = summarizeProfile(folder, fromMs, fromMs + durationS * 1_000, run.answered);

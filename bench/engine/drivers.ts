@@ -67,7 +67,12 @@ export async function handOffs(enter: Enter, calls: number): Promise<Tally> {
   return tally;
 }
 
-/** Calls that hold what they get for ever; the returned promises are nobody's. */
-export function hold(enter: Enter, calls: number): void {
-  for (let call = 0; call < calls; call += 1) enter(() => new Promise(nothing)).catch(nothing);
+/**
+ * Calls that hold what they get until the returned function is called: a candidate's timers would keep the process alive.
+ * The answers are nobody's.
+ */
+export function hold(enter: Enter, calls: number): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  for (let call = 0; call < calls; call += 1) enter(() => promise).catch(nothing);
+  return resolve;
 }

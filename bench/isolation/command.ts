@@ -13,6 +13,7 @@ export const USAGE = `Cards at a constant rate while the process of another lane
   --pairs N         quiet and fault phases per kind of fault (default 5)
   --phase S         length of each phase (default 20; a multiple of seconds, at least 8)
   --warmup S        sent first and left out of the figures (default 10)
+  --lag-limit MS    p99 of the generator's own lag beyond which the load is void (default 5; more is for trying only)
   --short           200/s, one pair per kind, 8 s each, isolated only: only to show that this still works
   --out FILE        the result as JSON (default bench/results/isolation.json; with --short none)
 
@@ -27,11 +28,14 @@ export interface Options {
   readonly phaseS: number;
   readonly warmupS: number;
   readonly short: boolean;
+  readonly lagP99MsMax: number;
   readonly out: string | null;
 }
 
 const SHORT = { rate: 200, pairs: 1, phaseS: 8, warmupS: 2 } as const;
 const FULL = { rate: 1_400, pairs: 5, phaseS: 20, warmupS: 10 } as const;
+/** The generator's own. */
+const LAG_P99_MS_MAX = 5;
 /** A blocked event loop stands still for 5 s, and what it kept waiting has to be answered in the same phase. */
 const PHASE_S_MIN = 8;
 
@@ -51,6 +55,7 @@ export function readOptions(argv: readonly string[]): Options | null {
     phaseS: Math.round(numberOption('phase', values.phase, usual.phaseS, { min: PHASE_S_MIN, max: 600 })),
     warmupS: Math.round(numberOption('warmup', values.warmup, usual.warmupS, { min: 1, max: 600 })),
     short,
+    lagP99MsMax: numberOption('lag-limit', values['lag-limit'], LAG_P99_MS_MAX, { min: 1, max: 1_000 }),
     out: values.out ?? (short ? null : recordedFile('isolation')),
   };
 }
@@ -67,6 +72,7 @@ function parse(argv: readonly string[]) {
         pairs: { type: 'string' },
         phase: { type: 'string' },
         warmup: { type: 'string' },
+        'lag-limit': { type: 'string' },
         short: { type: 'boolean' },
         out: { type: 'string' },
         help: { type: 'boolean', short: 'h' },

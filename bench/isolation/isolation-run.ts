@@ -103,7 +103,8 @@ async function loadAndBreak(
     durationS: phases.at(-1)?.toS ?? 1,
     inFlightMax: IN_FLIGHT_MAX,
   };
-  writeFileSync(planFile, JSON.stringify({ warmupS: options.warmupS, targets: [target] }), { mode: 0o600 });
+  const plan = { warmupS: options.warmupS, lagP99MsMax: options.lagP99MsMax, targets: [target] };
+  writeFileSync(planFile, JSON.stringify(plan), { mode: 0o600 });
   const child = spawn(process.execPath, [PHASED_LOAD, planFile, caller, resultFile, answersFile], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     detached: true,

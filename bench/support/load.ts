@@ -17,6 +17,8 @@ export interface CardLoad {
   readonly rate: number;
   readonly warmupS: number;
   readonly durationS: number;
+  /** Beyond it the run is void. */
+  readonly lagP99MsMax: number;
 }
 
 export interface CardLoadOutcome {
@@ -35,7 +37,11 @@ export async function loadCards(load: CardLoad, folder: string, signal: AbortSig
   const file = (name: string): string => join(folder, `load-${name}`);
   const [planFile, resultFile, answersFile] = [file('plan.json'), file('result.json'), file('answers.ndjson')];
   const target = { name: CARDS_TARGET, url: `${load.url}/v1/authorizations`, token: load.token, rate: load.rate };
-  const plan = { warmupS: load.warmupS, targets: [{ ...target, durationS: load.durationS }] };
+  const plan = {
+    warmupS: load.warmupS,
+    lagP99MsMax: load.lagP99MsMax,
+    targets: [{ ...target, durationS: load.durationS }],
+  };
   for (const old of [resultFile, answersFile]) rmSync(old, { force: true });
   writeFileSync(planFile, JSON.stringify(plan), { mode: 0o600 });
   await generate(['--plan', planFile, '--out', resultFile, '--answers', answersFile], signal);

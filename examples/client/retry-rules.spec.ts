@@ -20,6 +20,7 @@ describe('judge', () => {
     [501, '', 'failed'],
     [502, '', 'unknown'],
     [503, '', 'refused_for_now'],
+    [503, 'ERR_DATABASE_UNAVAILABLE', 'unknown'],
     [504, '', 'unknown'],
   ])('says of %i %s: %s', (status, code, verdict) => {
     expect(judge(status, code)).toBe(verdict);

@@ -27,8 +27,8 @@ function build(limited: boolean): Enter {
 
 function calling(limited: boolean, held: number, drive: (enter: Enter, calls: number) => Promise<Tally>): Subject {
   const enter = build(limited);
-  hold(enter, held);
-  return { run: (calls) => drive(enter, calls), close: () => {} };
+  const close = hold(enter, held);
+  return { run: (calls) => drive(enter, calls), close };
 }
 
 const plain = { peer: 'cockatiel', does: alone, note, call: 'bulkhead.execute' };

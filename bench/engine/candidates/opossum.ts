@@ -22,8 +22,12 @@ function calling(held: number, drive: (enter: Enter, calls: number) => Promise<T
     enableSnapshots: false,
   });
   const enter: Enter = (work) => breaker.fire(work);
-  hold(enter, held);
-  return { run: (calls) => drive(enter, calls), close: () => breaker.shutdown() };
+  const letGo = hold(enter, held);
+  const close = (): void => {
+    letGo();
+    breaker.shutdown();
+  };
+  return { run: (calls) => drive(enter, calls), close };
 }
 
 const circuit = {

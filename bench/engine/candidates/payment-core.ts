@@ -43,8 +43,12 @@ function byHand(bulkhead: Bulkhead, calls: number): Tally {
 function calling(held: number, drive: (enter: Enter, calls: number) => Promise<Tally>): Subject {
   const bulkhead = build();
   const enter: Enter = (work) => bulkhead.enter(work).result;
-  hold(enter, held);
-  return { run: (calls) => drive(enter, calls), close: () => bulkhead.close() };
+  const letGo = hold(enter, held);
+  const close = (): void => {
+    bulkhead.close();
+    letGo();
+  };
+  return { run: (calls) => drive(enter, calls), close };
 }
 
 function taking(held: number): Subject {

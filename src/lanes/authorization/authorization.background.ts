@@ -1,6 +1,5 @@
 import { getQueueToken } from '@nestjs/bullmq';
 import type { Provider } from '@nestjs/common';
-import { authorizationLimits, laneTable } from '../../../config/lanes';
 import { LaneDatabase } from '../../platform/database/lane-database';
 import { ErrorThrottle } from '../../platform/queue/error-throttle';
 import type { LaneQueue } from '../../platform/queue/lane-queue';
@@ -20,6 +19,27 @@ import { SETTLEMENT_QUEUE, type SettlementEvent } from './outbox/settlement-even
 
 type Host = Pick<LaneHost, 'clock' | 'alerts' | 'log'>;
 
+/** The bounds of this work, from the lane table. */
+export interface BackgroundLimits {
+  readonly expiry: {
+    readonly bucketMs: number;
+    readonly announcementsInFlightMax: number;
+    readonly sweepEveryMs: number;
+    readonly sweepBatchMax: number;
+    /** Jobs of `authorization-expiry` that this process runs at once. */
+    readonly concurrency: number;
+  };
+  readonly outbox: {
+    readonly pollEveryMs: number;
+    readonly batchMax: number;
+    readonly leaseMs: number;
+    readonly lagMsMax: number;
+    readonly keepHours: number;
+    readonly purgeEveryMs: number;
+    readonly purgeBatchMax: number;
+  };
+}
+
 /** A line for each kind of failure now and then: a Redis that is away for an hour fails every second of it. */
 function failureLog({ log }: Host, what: string): (error: unknown) => void {
   const throttle = new ErrorThrottle();
@@ -29,10 +49,8 @@ function failureLog({ log }: Host, what: string): (error: unknown) => void {
   };
 }
 
-function expiryProviders(host: Host, observer: BackgroundObserver): Provider[] {
-  const { bucketMs, announcementsInFlightMax, sweepEveryMs, sweepBatchMax } = authorizationLimits.expiry;
-  const concurrency = laneTable.authorization.queues.find(({ name }) => name === EXPIRY_QUEUE)?.concurrency;
-  if (concurrency === undefined) throw new Error(`${EXPIRY_QUEUE} is not in the lane table`);
+function expiryProviders(host: Host, observer: BackgroundObserver, limits: BackgroundLimits['expiry']): Provider[] {
+  const { bucketMs, announcementsInFlightMax, sweepEveryMs, sweepBatchMax, concurrency } = limits;
   return [
     {
       provide: ExpiryAnnouncer,
@@ -65,9 +83,8 @@ function expiryProviders(host: Host, observer: BackgroundObserver): Provider[] {
   ];
 }
 
-function outboxProviders(host: Host, observer: BackgroundObserver): Provider[] {
+function outboxProviders(host: Host, observer: BackgroundObserver, limits: BackgroundLimits['outbox']): Provider[] {
   const { clock, alerts } = host;
-  const limits = authorizationLimits.outbox;
   return [
     {
       provide: OutboxRelay,
@@ -107,6 +124,6 @@ function outboxProviders(host: Host, observer: BackgroundObserver): Provider[] {
 }
 
 /** What the lane does on its own: expiry and the outbox, under its background permits (contract 3). */
-export function backgroundProviders(host: Host, observer: BackgroundObserver): Provider[] {
-  return [...expiryProviders(host, observer), ...outboxProviders(host, observer)];
+export function backgroundProviders(host: Host, observer: BackgroundObserver, limits: BackgroundLimits): Provider[] {
+  return [...expiryProviders(host, observer, limits.expiry), ...outboxProviders(host, observer, limits.outbox)];
 }

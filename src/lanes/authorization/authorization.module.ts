@@ -1,7 +1,7 @@
 import { type DynamicModule, Inject, Module, type Provider } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import type { LaneSettings } from '../../../config/environment';
-import { authorizationLimits } from '../../../config/lanes';
+import { authorizationLimits, laneTable } from '../../../config/lanes';
 import { IdempotencyCoordinator } from '../../ingress/idempotency.coordinator';
 import { LaneDatabase } from '../../platform/database/lane-database';
 import type { Clock } from '../../shared/clock';
@@ -9,7 +9,7 @@ import type { LaneHost } from '../lane-host';
 import { LaneInfrastructureModule } from '../lane-infrastructure.module';
 import { AuthorizationController } from './authorization.controller';
 import { type BackgroundObserver, observeBackground, observeGroups } from './authorization.metrics';
-import { backgroundProviders } from './authorization.background';
+import { type BackgroundLimits, backgroundProviders } from './authorization.background';
 import { authorizationProblems } from './authorization.problems';
 import { AuthorizationRepository } from './authorization.repository';
 import { AuthorizationService } from './authorization.service';
@@ -102,6 +102,12 @@ function moveProvidersOf({ clock, executionMsMax, background }: AuthorizationHos
   ];
 }
 
+function backgroundLimits(): BackgroundLimits {
+  const { expiry, outbox } = authorizationLimits;
+  const { concurrency } = laneTable.authorization.queues[0];
+  return { expiry: { ...expiry, concurrency }, outbox };
+}
+
 /** The card lane: it checks cards, places holds, and captures, gives back and refunds them (contract 9). */
 @Module({})
 export class AuthorizationModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -138,7 +144,11 @@ export class AuthorizationModule implements OnApplicationBootstrap, BeforeApplic
         }),
       ],
       controllers: [AuthorizationController, MoveController],
-      providers: [...providersOf(own), ...moveProvidersOf(own), ...backgroundProviders(host, own.background)],
+      providers: [
+        ...providersOf(own),
+        ...moveProvidersOf(own),
+        ...backgroundProviders(host, own.background, backgroundLimits()),
+      ],
       exports: [AuthorizationService, IdempotencyCoordinator],
     };
   }

@@ -222,6 +222,10 @@ describe('the properties notice', () => {
     );
   });
 
+  it('a card that is not locked before its sum is worked out', async () => {
+    await isCaught(({ text }) => text.replace(/FOR NO KEY UPDATE OF cards(?: SKIP LOCKED)?/, ''), atOnce, false);
+  });
+
   it('a refund that does not free the hold', async () => {
     await isCaught(
       ({ text }) =>

@@ -53,8 +53,15 @@ export class MoveRepository implements MoveStore {
         return { kind: 'moved', record: recordOf(kind, rowId, row) };
       case 'exceeds':
         return { kind: 'exceeds', leftMinor: amountMinorFromText(row.left_minor) };
-      default:
+      case 'key_taken':
+      case 'locked':
+      case 'invalid_state':
+      case 'no_settlement_account':
         return { kind: row.outcome };
+      default: {
+        const never: never = row;
+        throw new Error(`Unknown outcome ${JSON.stringify(never)}`);
+      }
     }
   }
 

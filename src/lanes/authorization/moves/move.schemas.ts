@@ -9,6 +9,7 @@ export const createCaptureSchema = z.strictObject({
 });
 export type CreateCapture = z.infer<typeof createCaptureSchema>;
 
+/** `{}` reverses all that remains; a body there must be, so that nothing is reversed by mistake. */
 export const createReversalSchema = z.strictObject({
   amount_minor: amountMinor.optional().describe('Up to what remains of the authorization; left out: all of it'),
 });
