@@ -50,6 +50,38 @@ describe('groups', () => {
     expect([...hashes].sort(Buffer.compare)).toEqual(hashes);
   });
 
+  it.each([
+    [4_999, 'answered', 3],
+    [5_000, 'ERR_DATABASE_UNAVAILABLE', 2],
+  ])('a member whose turn comes after %i ms of a 10 s limit is %s', async (waitedMs, outcome, groups) => {
+    const { ask, store, clock, committer } = committerHarness({}, 10_000);
+    void ask('a');
+    void ask('b');
+    const late = ask('a');
+    clock.advance(waitedMs);
+    await store.group(0).place();
+    expect(store.sent).toHaveLength(groups);
+    if (groups === 3) await store.group(2).place();
+    expect(await late).toBe(outcome);
+    await store.group(1).place();
+    expect([committer.pending, committer.groupsInFlight]).toEqual([0, 0]);
+  });
+
+  it('refuse a whole line that has waited too long, and take the next newcomer of its card', async () => {
+    const { ask, store, clock, committer } = committerHarness({}, 10_000);
+    void ask('a');
+    void ask('b');
+    const late = [ask('a'), ask('a'), ask('b')];
+    clock.advance(6_000);
+    await store.group(0).place();
+    await store.group(1).place();
+    expect(new Set(await Promise.all(late))).toEqual(new Set(['ERR_DATABASE_UNAVAILABLE']));
+    expect(committer.pending).toBe(0);
+    const next = ask('a');
+    await store.group(2).place();
+    expect(await next).toBe('answered');
+  });
+
   it('set no timer and keep nothing when all is answered', async () => {
     const { ask, store, clock, committer } = committerHarness();
     const answers = ['a', 'b', 'a'].map((card) => ask(card));

@@ -1,3 +1,4 @@
+import { databaseProblems } from '../../../platform/database/database.problems';
 import type { Clock } from '../../../shared/clock';
 import { PaymentError } from '../../../shared/problem';
 import { newRowId } from '../authorization-id';
@@ -10,6 +11,9 @@ import { type AuthorizationOutcome, type KeyedAuthorization, Member } from './me
 
 /** A locked card is tried again after this: often enough within its 100 ms, and a lone one does not spin. */
 const CARD_LOCKED_PAUSE_MS = 5;
+
+/** Of the execution limit: what has not begun by then is refused when its turn comes. */
+const START_SHARE_MAX = 0.5;
 
 export interface GroupCommitLimits {
   readonly groupsInFlightMax: number;
@@ -43,11 +47,13 @@ export class GroupCommitter {
   readonly #runner: GroupRunner;
   readonly #lines: CardLines;
   readonly #byScope = new Map<string, Member>();
+  readonly #startMsMax: number;
   #inFlight = 0;
 
   constructor({ store, clock, observer = {}, limits, executionMsMax, random = Math.random }: GroupCommitterOptions) {
     this.#limits = limits;
     this.#clock = clock;
+    this.#startMsMax = executionMsMax * START_SHARE_MAX;
     this.#runner = new GroupRunner({ store, clock, observer, executionMsMax, random });
     this.#lines = new CardLines(limits.executionsPerCardMax);
   }
@@ -80,9 +86,22 @@ export class GroupCommitter {
 
   #pump(): void {
     while (this.#inFlight < this.#limits.groupsInFlightMax && this.#lines.ready > 0) {
+      const turns = this.#lines.take(this.#limits.groupSizeMax).filter((turn) => this.#isInTime(turn));
+      if (turns.length === 0) continue;
       this.#inFlight += 1;
-      void this.#send(this.#lines.take(this.#limits.groupSizeMax));
+      void this.#send(turns);
     }
+  }
+
+  /**
+   * Refuses a member whose turn comes so late that a statement begun now would outlast its execution by far: where the
+   * database hangs, each member of a line would otherwise hang in its turn, a permit that never comes home (contract 6).
+   */
+  #isInTime({ line, member }: Turn): boolean {
+    if (this.#clock.now() - member.enqueuedAtMs < this.#startMsMax) return true;
+    line.inGroup = false;
+    member.fail(new PaymentError(databaseProblems.unavailable, 'The database was not free for it in time.'));
+    return false;
   }
 
   async #send(turns: readonly Turn[]): Promise<void> {
