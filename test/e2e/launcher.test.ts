@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from '../../scripts/setup/os/ports';
 import { plainEnvironment } from '../../scripts/setup/os/run-command';
@@ -12,6 +13,9 @@ import { eventually, send } from '../support/http';
 const shell = promisify(execFile);
 const START = join(projectRoot, 'dist', 'scripts', 'start.js');
 const READY_MS_MAX = 60_000;
+const STOP_MS_MAX = 40_000;
+/** A shell notes what it executes, and nohup hands that on. */
+const AS_BY_NOHUP = { _: '/usr/bin/nohup' };
 
 interface Launched {
   child: ChildProcess;
@@ -30,8 +34,14 @@ describe('npm start', () => {
     PAYMENT_DATA_DIR: join(folder, 'data'),
   });
 
-  function launch(script = START): Launched {
-    const child = spawn(process.execPath, [script], { cwd: projectRoot, env: environment(), stdio: 'pipe' });
+  function launch(script = START, more: NodeJS.ProcessEnv = {}): Launched {
+    return run(process.execPath, [script], more);
+  }
+
+  /** In a session of its own: how the tests themselves were started must not tell anything about it. */
+  function run(file: string, args: string[], more: NodeJS.ProcessEnv = {}): Launched {
+    const env = { ...environment(), ...more };
+    const child = spawn(file, args, { cwd: projectRoot, env, stdio: 'pipe', detached: true });
     let output = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()));
     const exit = new Promise<number | null>((resolve) => child.once('close', resolve));
@@ -40,8 +50,7 @@ describe('npm start', () => {
     return one;
   }
 
-  async function serving(): Promise<Launched> {
-    const one = launch();
+  async function serving(one = launch()): Promise<Launched> {
     await eventually(
       'the banner',
       async () => one.output().includes('curl -i') || one.child.exitCode !== null,
@@ -123,10 +132,18 @@ describe('npm start', () => {
     again.child.kill('SIGTERM');
     expect(await again.exit).toBe(0);
 
-    const third = await serving();
+    const third = await serving(launch(START, AS_BY_NOHUP));
     const bearer = /Authorization: (Bearer [^"]+)"/.exec(third.output())?.[1] ?? '';
     const found = await send(`http://127.0.0.1:${port}/v1/authorizations/${id}`, { bearer });
     expect(found.status).toBe(200);
+  });
+
+  it('goes on after a hangup where nohup has started it', async () => {
+    const last = launched.at(-1);
+    last?.child.kill('SIGHUP');
+    await sleep(500);
+    expect(last?.output()).not.toContain('draining');
+    expect((await send(`http://127.0.0.1:${port}/health/ready`)).status).toBe(200);
   });
 
   it('told to stop, leaves no process', async () => {
@@ -134,6 +151,16 @@ describe('npm start', () => {
     last?.child.kill('SIGINT');
     expect(await last?.exit).toBe(0);
     expect(leftBehind()).toEqual([]);
+  });
+
+  it('drains and leaves no process when its terminal is closed', async () => {
+    const line = `exec "${process.execPath}" "${START}"`;
+    const terminal = await serving(run('script', ['-qfc', line, '/dev/null'], { SHELL: '/bin/sh' }));
+    expect(existsSync(join(folder, 'data', 'launcher.lock'))).toBe(true);
+    terminal.child.kill('SIGKILL');
+    await eventually('the end', async () => !existsSync(join(folder, 'data', 'launcher.lock')), STOP_MS_MAX);
+    expect(leftBehind()).toEqual([]);
+    await expect(send(`http://127.0.0.1:${port}/health/live`)).rejects.toThrow();
   });
 
   it('names a port that is taken, before it starts anything', async () => {

@@ -40,16 +40,17 @@ interface AuthorizationHost {
   readonly groups: GroupObserver;
   readonly background: BackgroundObserver;
   readonly log: LaneHost['log'];
+  readonly beforeWork: () => Promise<void> | null;
 }
 
-function providersOf({ clock, executionMsMax, groups, log }: AuthorizationHost): Provider[] {
+function providersOf({ clock, executionMsMax, groups, log, beforeWork }: AuthorizationHost): Provider[] {
   return [
     {
       provide: AuthorizationRepository,
       inject: [LaneDatabase],
       useFactory: (store: LaneDatabase) => new AuthorizationRepository(store),
     },
-    { provide: IdempotencyCoordinator, useFactory: () => new IdempotencyCoordinator(clock) },
+    { provide: IdempotencyCoordinator, useFactory: () => new IdempotencyCoordinator(clock, beforeWork) },
     {
       provide: GroupCommitter,
       inject: [AuthorizationRepository],
@@ -130,6 +131,7 @@ export class AuthorizationModule implements OnApplicationBootstrap, BeforeApplic
       groups: observeGroups(host),
       background: observeBackground(host),
       log: host.log,
+      beforeWork: () => host.faults.of('authorization').beforeWork(),
     };
     return {
       module: AuthorizationModule,
