@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { SettingsError, type Settings } from '../config/environment';
+import type { Settings } from '../config/environment';
 import { embeddedAdminUrl } from './setup/embedded-admin-url';
 import { EmbeddedServiceGroup } from './setup/launcher/embedded-services';
 import { applicationSettings } from './setup/launcher/preflight';
@@ -11,7 +11,7 @@ import { readScriptEnvironment, type ScriptEnvironment } from './setup/script-en
 import { existingSecrets } from './setup/secrets';
 import { serviceFolderCandidates } from './setup/service-folder';
 import { type DatabaseSetup, PAYMENT_DATABASE, setUpDatabase } from './setup/setup-database';
-import { SetupError } from './setup/setup-error';
+import { describeFault, SetupError } from './setup/setup-error';
 
 /** Sets roles and schemas up and migrates: the given server, or the embedded cluster, running or not. */
 async function migrate(): Promise<void> {
@@ -78,7 +78,6 @@ async function withEmbeddedCluster(
 }
 
 migrate().catch((error: unknown) => {
-  const plain = error instanceof SetupError || error instanceof SettingsError;
-  say(plain ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error));
+  say(describeFault(error));
   process.exitCode = 1;
 });

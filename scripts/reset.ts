@@ -8,7 +8,7 @@ import { removeServiceFolders, serviceFolderCandidates, sharedFolder, userOf } f
 import { runningPostmaster, stopPostgres } from './setup/services/embedded-postgres';
 import { stopRedis } from './setup/services/embedded-redis';
 import { postgresBinaries } from './setup/services/postgres-binaries';
-import { messageOf } from './setup/setup-error';
+import { describeFault } from './setup/setup-error';
 
 /** Deletes databases, jobs, keys and passwords of the embedded mode; refuses while anybody uses them. */
 async function reset(): Promise<number> {
@@ -36,7 +36,7 @@ async function reset(): Promise<number> {
 
 void reset()
   .catch((error: unknown) => {
-    say(messageOf(error));
+    say(describeFault(error));
     return 1;
   })
   .then((code) => process.exit(code));

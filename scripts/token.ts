@@ -1,13 +1,18 @@
 import { say } from './setup/report';
 import { readScriptEnvironment } from './setup/script-environment';
 import { ensureSecrets } from './setup/secrets';
-import { messageOf, SetupError } from './setup/setup-error';
-import { parseTokenArguments, TokenArgumentsError, tokenUsage } from './setup/token-arguments';
+import { describeFault } from './setup/setup-error';
+import { asksForHelp, parseTokenArguments, TokenArgumentsError, tokenUsage } from './setup/token-arguments';
 import { signToken } from './setup/tokens';
 
 /** Prints a caller's token, and nothing else, to standard output. */
 async function token(): Promise<void> {
-  const claims = parseTokenArguments(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  if (asksForHelp(args)) {
+    process.stdout.write(`${tokenUsage}\n`);
+    return;
+  }
+  const claims = parseTokenArguments(args);
   const { dataFolder, jwtIssuer: issuer, jwtAudience: audience } = readScriptEnvironment();
   const { signingKey } = await ensureSecrets(dataFolder);
   process.stdout.write(`${await signToken(signingKey.privateJwk, { ...claims, issuer, audience })}\n`);
@@ -18,7 +23,7 @@ token().catch((error: unknown) => {
     process.stderr.write(`${error.message}\n\n${tokenUsage}\n`);
     process.exitCode = 2;
   } else {
-    say(error instanceof SetupError ? error.message : error instanceof Error ? (error.stack ?? '') : messageOf(error));
+    say(describeFault(error));
     process.exitCode = 1;
   }
 });

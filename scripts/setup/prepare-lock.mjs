@@ -12,28 +12,12 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startOf } from './prepare-processes.mjs';
 
 const LOCK_WAIT_MS_MAX = 15 * 60_000;
 
 /** Something a person has to act on: printed without a stack. */
 export class Failure extends Error {}
-
-/** Start time of a process in clock ticks since boot; null where it does not run. Tells it from a later namesake. */
-function startOf(pid) {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return fields[0] === 'Z' ? null : fields[19];
-  } catch {
-    if (process.platform === 'linux') return null;
-  }
-  try {
-    process.kill(pid, 0);
-    return '';
-  } catch {
-    return null;
-  }
-}
 
 export function read(file) {
   try {
@@ -46,8 +30,10 @@ export function read(file) {
 /**
  * Runs `work` while no other set-up works in this project; the lock lies in `folder`. A lock whose holder is gone is
  * broken.
+ *
+ * @param signal ends the waiting; the work itself has to heed it.
  */
-export async function exclusively(folder, work, say) {
+export async function exclusively(folder, work, say, signal) {
   if (!existsSync(folder)) {
     mkdirSync(folder, { recursive: true });
     // The services' user passes through it, whatever the umask.
@@ -69,6 +55,7 @@ export async function exclusively(folder, work, say) {
       told = true;
       if (Date.now() > deadline) throw new Failure(`process ${holder?.[0]} has held ${lock} for too long`);
       await sleep(200);
+      signal.throwIfAborted();
     }
     try {
       await work();

@@ -1,4 +1,4 @@
-import { parseTokenArguments, TokenArgumentsError } from './token-arguments';
+import { asksForHelp, parseTokenArguments, TokenArgumentsError } from './token-arguments';
 
 const refusal = (...args: string[]): string => {
   try {
@@ -38,6 +38,15 @@ describe('the arguments of a token', () => {
 
   test.each(['31d', '0s', '1', 'h', '-1h', '1.5h'])('a life of %s is refused', (text) => {
     expect(refusal('--subject', 'a', '--scope', 'tax', `--expires-in=${text}`)).toMatch(/--expires-in/);
+  });
+
+  test('help is asked for in both usual ways', () => {
+    expect([['--help'], ['--subject', 'a', '-h'], ['--subject', 'help'], []].map(asksForHelp)).toEqual([
+      true,
+      true,
+      false,
+      false,
+    ]);
   });
 
   test('what is missing or unknown is named', () => {

@@ -22,6 +22,10 @@ const SECONDS = { s: 1, m: 60, h: 3_600, d: 86_400 } as const;
 const EXPIRES_IN_SECONDS_MAX = 30 * SECONDS.d;
 const PRINTABLE = /^[\x21-\x7e]{1,128}$/;
 
+export function asksForHelp(args: readonly string[]): boolean {
+  return args.includes('--help') || args.includes('-h');
+}
+
 /** @throws TokenArgumentsError */
 export function parseTokenArguments(args: readonly string[]): TokenArguments {
   const { subject, scope, merchants, 'expires-in': expiresIn } = optionsOf(args);

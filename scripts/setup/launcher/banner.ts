@@ -16,6 +16,8 @@ export interface BannerInput {
   url: string;
   /** Every process that serves. */
   listeners: readonly Listener[];
+  /** Where PostgreSQL's and Redis's files are; null where neither is embedded. */
+  servicesFolder: string | null;
   startedInMs: number;
 }
 
@@ -33,13 +35,20 @@ export async function banner(input: BannerInput): Promise<string> {
     `  queues     ${url}/queues    (user: operator  password: ${password})`,
     '',
     '  tokens     npm run -s token -- --subject checkout --scope authorizations',
-    '  stop       Ctrl-C           data      ' + environment.dataFolder,
+    ...dataLines(environment.dataFolder, input.servicesFolder),
   ];
   const cards = listeners.find(({ role }) => role === 'all' || role === 'authorization');
   if (environment.keysEmbedded && cards !== undefined) {
     lines.push('', await firstTry(listeners.length > 1 ? urlOf(cards) : url, input));
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** Where the services' user cannot reach the data folder, only keys and passwords are in it. */
+function dataLines(dataFolder: string, servicesFolder: string | null): string[] {
+  const stop = '  stop       Ctrl-C           data      ';
+  if (servicesFolder === null || servicesFolder === dataFolder) return [stop + dataFolder];
+  return [`${stop}${servicesFolder}`, `${' '.repeat(stop.length)}keys and passwords in ${dataFolder}`];
 }
 
 /** In the isolated topology each lane answers at an address of its own. */

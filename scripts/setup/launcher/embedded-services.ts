@@ -68,6 +68,11 @@ export class EmbeddedServiceGroup {
     return postgresEmbedded || redisEmbedded ? new EmbeddedServiceGroup(input) : null;
   }
 
+  /** Where PostgreSQL's and Redis's files are. */
+  get folder(): string {
+    return this.places.folder;
+  }
+
   async start(redisExecutable: string | null): Promise<EmbeddedServices> {
     this.started = true;
     // Both are waited for even if one fails, so that whatever has started is known to the stop that follows.

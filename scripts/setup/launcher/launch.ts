@@ -1,17 +1,17 @@
-import { SettingsError, type Settings } from '../../../config/environment';
+import type { Settings } from '../../../config/environment';
 import { connectionsMaxOf } from '../lane-places';
 import { identityOf, isAlive, signalProcess, waitForExit } from '../os/processes';
 import { withDatabase } from '../postgres-client';
 import { say, step } from '../report';
 import { readScriptEnvironment, type ScriptEnvironment } from '../script-environment';
 import { ensureSecrets, type SecretsWithKeys } from '../secrets';
-import { messageOf, SetupError } from '../setup-error';
+import { describeFault, messageOf } from '../setup-error';
 import { PAYMENT_DATABASE, setUpDatabase } from '../setup-database';
 import { Application, type ApplicationExit } from './application';
 import { applicationEnvironment } from './application-environment';
 import { banner } from './banner';
 import { EmbeddedServiceGroup, type EmbeddedServices, redisExecutableFor } from './embedded-services';
-import { applicationSettings, assertPortFree } from './preflight';
+import { applicationSettings, assertPortFree, weakPassword } from './preflight';
 import { becomeLauncher, readRunState, type RunState, writeRunState } from './run-state';
 import { StopRequest, StopRequested } from './stop-request';
 import { singleProcess, type Topology } from './topology';
@@ -35,6 +35,8 @@ export async function launch(options: LaunchOptions = {}): Promise<number> {
   try {
     const environment = readScriptEnvironment();
     const settings = applicationSettings(environment);
+    const weak = weakPassword(environment);
+    if (weak !== null) say(weak);
     const release = becomeLauncher(environment.dataFolder);
     try {
       return await new Launch(environment, settings, stop, options).run();
@@ -43,8 +45,7 @@ export async function launch(options: LaunchOptions = {}): Promise<number> {
     }
   } catch (error) {
     if (error instanceof StopRequested) return 0;
-    const plain = error instanceof SetupError || error instanceof SettingsError;
-    say(plain ? error.message : error instanceof Error ? (error.stack ?? error.message) : String(error));
+    say(describeFault(error));
     return 1;
   }
 }
@@ -148,7 +149,9 @@ class Launch {
     const startedInMs = performance.now() - this.startedAt;
     const { environment, settings } = this;
     const listeners = this.topology.listeners(environment, settings);
-    process.stdout.write(`${await banner({ environment, settings, secrets, url, listeners, startedInMs })}\n`);
+    const servicesFolder = this.services?.folder ?? null;
+    const input = { environment, settings, secrets, url, listeners, servicesFolder, startedInMs };
+    process.stdout.write(`${await banner(input)}\n`);
   }
 
   /** An application whose launcher was killed drains by itself; it still holds the port and its connections. */

@@ -21,6 +21,15 @@ export function applicationSettings(environment: ScriptEnvironment): Settings {
   return readSettings({ ...environment.variables, ...standIns }, projectVersion);
 }
 
+const PASSWORD_LENGTH_MIN = 8;
+
+/** A warning for whoever chose a password that is soon guessed; tests may. */
+export function weakPassword({ variables }: ScriptEnvironment): string | null {
+  const { length } = variables['OPERATOR_PASSWORD']?.trim() ?? '';
+  if (length === 0 || length >= PASSWORD_LENGTH_MIN || variables['NODE_ENV'] === 'test') return null;
+  return `warning: OPERATOR_PASSWORD has ${length} characters; take ${PASSWORD_LENGTH_MIN} or more where others reach it`;
+}
+
 /** @throws SetupError that says who has the port, as far as this user may see it. */
 export async function assertPortFree({ role, host, port }: Listener, command: string): Promise<void> {
   const state = await portState(host, port);

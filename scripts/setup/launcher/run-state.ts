@@ -2,7 +2,7 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { identityOf, isAlive, type ProcessIdentity } from '../os/processes';
 import { makeOpenFolder } from '../os/service-user';
-import { SetupError } from '../setup-error';
+import { deniedPath, notAllowed, SetupError } from '../setup-error';
 
 /** What a launcher notes for the next one, which may find that this one was killed. */
 export interface RunState {
@@ -39,13 +39,12 @@ export function livingLauncher(dataFolder: string): ProcessIdentity | null {
  * Makes this process the folder's one launcher.
  *
  * @returns what gives the folder free again.
- * @throws SetupError where another launcher lives.
+ * @throws SetupError where another launcher lives, or the folder is another user's.
  */
 export function becomeLauncher(dataFolder: string): () => void {
-  makeOpenFolder(dataFolder);
   const lock = lockFile(dataFolder);
   const mine = `${lock}.${process.pid}`;
-  writeFileSync(mine, JSON.stringify(identityOf(process.pid)));
+  claim(dataFolder, mine);
   try {
     for (let attempt = 1; !link(mine, lock); attempt += 1) {
       const holder = livingLauncher(dataFolder);
@@ -58,6 +57,16 @@ export function becomeLauncher(dataFolder: string): () => void {
   return () => {
     if (readHolder(lock)?.pid === process.pid) rmSync(lock, { force: true });
   };
+}
+
+/** The first file that a start writes: whoever may not write here is told so before anything else happens. */
+function claim(dataFolder: string, file: string): void {
+  try {
+    makeOpenFolder(dataFolder);
+    writeFileSync(file, JSON.stringify(identityOf(process.pid)));
+  } catch (error) {
+    throw deniedPath(error) === null ? error : new SetupError(notAllowed(dataFolder), { cause: error });
+  }
 }
 
 function alreadyRuns(dataFolder: string, holder: ProcessIdentity | null): string {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hangupIgnored } from '../os/hangup';
 import { say } from '../report';
 
 /** npm passes on what the terminal has sent to the whole group already: the two are one request. */
@@ -16,7 +17,10 @@ export class StopRequest {
   private lastAt: number | null = null;
 
   constructor() {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => this.onSignal(signal));
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => this.onSignal(signal));
+    const survives = hangupIgnored();
+    // A listener in both cases: without one Node ends at a hangup.
+    process.on('SIGHUP', () => survives || this.onSignal('SIGHUP'));
   }
 
   get isRequested(): boolean {

@@ -30,6 +30,7 @@ export interface RunningRedis {
 
 const PID_FILE = 'redis.pid';
 const CONFIG_FILE = 'redis.conf';
+const SERVES_WAIT_MS = 60_000;
 
 /** Starts Redis on its folder, or takes over the one that a killed launcher left. */
 export async function startRedis(options: EmbeddedRedisOptions): Promise<RunningRedis> {
@@ -46,9 +47,11 @@ export async function startRedis(options: EmbeddedRedisOptions): Promise<Running
   for (let attempt = 1; ; attempt += 1) {
     const port = await choosePort(attempt === 1 ? options.portPreferred : null);
     const server = await startOn(options, port);
-    if (server !== null) return { port, server, url: urlOf(options, port), adopted: false };
+    if (typeof server !== 'string') return { port, server, url: urlOf(options, port), adopted: false };
     if (attempt < 3 && (await portState('127.0.0.1', port)) === 'taken') continue;
-    throw new SetupError(`Redis did not start. The end of ${options.logFile}:\n${endOf(options.logFile)}`);
+    const log = endOf(options.logFile);
+    const told = log === null ? '' : ` The end of ${options.logFile}:\n${log}`;
+    throw new SetupError(`Redis did not start: ${server}.${told}`);
   }
 }
 
@@ -85,11 +88,11 @@ function readConfig(dataFolder: string): string {
   }
 }
 
-function endOf(file: string): string {
+function endOf(file: string): string | null {
   try {
     return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-8).join('\n');
   } catch {
-    return '(it wrote none)';
+    return null;
   }
 }
 
@@ -117,7 +120,8 @@ async function choosePort(preferred: number | null): Promise<number> {
   return freePort();
 }
 
-async function startOn(options: EmbeddedRedisOptions, port: number): Promise<ProcessIdentity | null> {
+/** @returns the server, or why there is none. */
+async function startOn(options: EmbeddedRedisOptions, port: number): Promise<ProcessIdentity | string> {
   const configFile = join(options.dataFolder, CONFIG_FILE);
   writeFileSync(configFile, configuration(options, port), { mode: 0o600 });
   giveTo(options.user, configFile);
@@ -129,22 +133,37 @@ async function startOn(options: EmbeddedRedisOptions, port: number): Promise<Pro
     stdio: 'ignore',
   });
   child.unref();
-  return (await serves(child, options, port)) ? identityOf(child.pid ?? 0) : null;
+  const failure = await failureOf(child, options, port);
+  return failure ?? identityOf(child.pid ?? 0) ?? 'it ended at once';
 }
 
-/** Loading a large append-only file takes its time; a server that has ended will not answer any more. */
-async function serves(child: ChildProcess, options: EmbeddedRedisOptions, port: number): Promise<boolean> {
-  let failed = false;
-  child.once('error', () => (failed = true));
-  child.once('exit', () => (failed = true));
-  const deadline = performance.now() + 60_000;
-  while (!failed && performance.now() < deadline) {
+/**
+ * Loading a large append-only file takes its time; a server that has ended will not answer any more.
+ *
+ * @returns null as soon as it serves.
+ */
+async function failureOf(child: ChildProcess, options: EmbeddedRedisOptions, port: number): Promise<string | null> {
+  let failure: string | null = null;
+  child.once('error', (error) => (failure = whyNotExecuted(error, options)));
+  child.once('exit', (code, signal) => (failure = `it ended with ${signal ?? `exit code ${code}`}`));
+  const deadline = performance.now() + SERVES_WAIT_MS;
+  while (performance.now() < deadline) {
+    if (failure !== null) return failure;
     // The process number is looked at too: another server may answer on that port, with the same password or none.
-    if ((await answers(port, options.password)) && runningRedis(options.dataFolder)?.pid === child.pid) return true;
+    if ((await answers(port, options.password)) && runningRedis(options.dataFolder)?.pid === child.pid) return null;
     await sleep(20);
   }
   child.kill('SIGKILL');
-  return false;
+  return failure ?? `it did not answer within ${SERVES_WAIT_MS / 1_000} s`;
+}
+
+/** Root may execute what the services' user may not reach, such as a build of one's own below root's home. */
+function whyNotExecuted(error: Error, { executable, user }: EmbeddedRedisOptions): string {
+  if ((error as NodeJS.ErrnoException).code !== 'EACCES' || user === null) return error.message;
+  return (
+    `${executable} cannot be executed by the unprivileged user that it runs as (uid ${user.uid}). ` +
+    'Open it and the folders above it to others, or have PATH name a folder first in which redis-server is open'
+  );
 }
 
 /** One inline PING; anything but a PONG (loading, wrong password, nobody there) is a no. */
