@@ -3,7 +3,7 @@ import type { Closing } from '../support/closing';
 import type { Installation } from '../support/installation';
 import { rounded, spreadOf, type Spread } from '../support/statistics';
 import { startRole } from '../support/topology';
-import { type LoadShape, measure, type MeasuredRun } from './measured-run';
+import { type LoadShape, measure, type MeasuredRun, targets } from './measured-run';
 
 const PLAIN_SERVER = join(__dirname, 'plain-server.js');
 
@@ -36,7 +36,7 @@ export async function runContestant(
 export interface Pair {
   readonly product: MeasuredRun;
   readonly plain: MeasuredRun;
-  /** Of CPU per request; null where either run was void. */
+  /** Of CPU per request; null where either run was void, or refused so much that refusals were compared with work. */
   readonly cpuRatio: number | null;
   /** The same without what the product does while nobody asks. */
   readonly cpuRatioBeyondIdle: number | null;
@@ -89,6 +89,7 @@ function beyondIdle({ cpuMicrosecondsPerRequest, idleCpuShare, rate }: MeasuredR
 
 function ratio(product: MeasuredRun, plain: MeasuredRun, figure: (run: MeasuredRun) => number | null): number | null {
   const [ours, theirs] = [figure(product), figure(plain)];
-  if (product.void || plain.void || ours === null || theirs === null || theirs <= 0) return null;
+  const sound = [product, plain].every((run) => !run.void && run.firstTryShare >= targets.firstTryShareMin);
+  if (!sound || ours === null || theirs === null || theirs <= 0) return null;
   return rounded(ours / theirs, 3);
 }

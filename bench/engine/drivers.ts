@@ -55,7 +55,7 @@ export async function handOffs(enter: Enter, calls: number): Promise<Tally> {
         tally.admitted += 1;
         if (ticket < latest) tally.overtaken += 1;
         else latest = ticket;
-        await null;
+        await Promise.resolve();
       };
       await enter(work).then(nothing, () => {
         tally.refused += 1;

@@ -48,7 +48,7 @@ describe('the engine benchmark', () => {
     memory: (place, effort) => measureMemory(CANDIDATES[place] as (typeof CANDIDATES)[number], effort, () => {}),
   };
 
-  it('runs through, and its table has every candidate and says what each does not do', async () => {
+  it('runs through, and its table has every candidate and says what each does', async () => {
     const plan = { rounds: 2, speed: EFFORT, memory: EFFORT };
     const candidates = await runRounds(CANDIDATES, plan, measurer);
     const table = renderTable({
@@ -64,7 +64,9 @@ describe('the engine benchmark', () => {
       plan,
       candidates,
     });
-    for (const { peer, call } of CANDIDATES) expect(table).toContain(`  ${peer} ${call}: `);
+    for (const { peer, call } of CANDIDATES) {
+      expect(table.split('\n').filter((line) => line.startsWith(`${peer} ${call} `)).length).toBeGreaterThan(1);
+    }
     expect(table).toContain(FEATURES.permitKept);
     expect(candidates.map(({ perRound, counted }) => [perRound.length, counted.calls])).toEqual(
       CANDIDATES.map(() => [2, 2 * CALLS]),

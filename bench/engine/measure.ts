@@ -42,7 +42,7 @@ async function runFor(subject: Subject, ms: number, chunk: number): Promise<Spee
   const tally = { admitted: 0, refused: 0, overtaken: 0 };
   const startedAt = performance.now();
   let calls = 0;
-  let elapsedMs = 0;
+  let elapsedMs: number;
   do {
     const done = subject.run(chunk);
     add(tally, done instanceof Promise ? await done : done);

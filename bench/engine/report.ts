@@ -31,8 +31,8 @@ export function renderTable(result: EngineResult): string {
       .join(', '),
     ...(Object.keys(SCENARIOS) as Scenario[]).flatMap((scenario) => scenarioLines(scenario, result.candidates)),
     '',
-    'What a candidate does not do:',
-    ...absences(result.candidates),
+    'What they do, and do not do:',
+    ...featureLines(result.candidates),
   ].join('\n');
 }
 
@@ -52,16 +52,15 @@ function scenarioLines(scenario: Scenario, all: readonly CandidateResult[]): str
   return ['', `${scenario}: ${SCENARIOS[scenario]}`, ...align([head, ...rows])];
 }
 
-/** One line per way to call a peer; a by-hand permit and a call under one differ in what they do. */
-function absences(candidates: readonly CandidateResult[]): string[] {
-  const lines = candidates.map(({ peer, call, does, note }) => {
-    const missing = (Object.keys(FEATURES) as Feature[])
-      .filter((feature) => does[feature] !== 'yes')
-      .map((feature) => (does[feature] === 'no' ? FEATURES[feature] : `${FEATURES[feature]} (partly)`));
-    const what = missing.length === 0 ? 'nothing of this list' : missing.join('; ');
-    return `  ${peer} ${call}: ${what}${note === '' ? '' : `. ${note}`}`;
-  });
-  return [...new Set(lines)];
+/** One line per way to call a peer: a permit taken by hand and a call under one differ in what they do. */
+function featureLines(candidates: readonly CandidateResult[]): string[] {
+  const ways = [...new Map(candidates.map((candidate) => [`${candidate.peer} ${candidate.call}`, candidate]))];
+  const features = Object.keys(FEATURES) as Feature[];
+  return [
+    ...align([['', ...features], ...ways.map(([name, { does }]) => [name, ...features.map((one) => does[one])])]),
+    ...features.map((feature) => `  ${feature}: ${FEATURES[feature]}`),
+    ...ways.filter(([, { note }]) => note !== '').map(([name, { note }]) => `  ${name}: ${note}`),
+  ];
 }
 
 function millions(figures: Spread): string {

@@ -16,7 +16,7 @@ const RESULTS = 'bench/results';
 const CHILD_MS_MAX = 120_000;
 
 const FULL: Plan = {
-  rounds: 7,
+  rounds: 5,
   speed: { warmupMs: 300, measureMs: 600, chunk: 10_000 },
   memory: { warmupMs: 200, measureMs: 0, chunk: 20_000 },
 };

@@ -97,12 +97,27 @@ describe('a permit', () => {
   it('tells how long it was held, zombie time included', async () => {
     const held: number[] = [];
     const { bulkhead, clock } = build({}, { onReleased: (executionMs) => held.push(executionMs) });
+    clock.advance(700);
     const work = Promise.withResolvers<void>();
     bulkhead.enter(() => work.promise).result.catch(() => {});
     clock.advance(5_000);
     work.resolve();
     await flush();
     expect(held).toEqual([5_000]);
+  });
+
+  it('taken by hand is told of with its time as well, and its refusal as one of a caller', () => {
+    const told: unknown[] = [];
+    const { bulkhead, clock } = build(
+      { permits: 1 },
+      { onReleased: (executionMs) => told.push(executionMs), onRefused: (...what) => told.push(what) },
+    );
+    clock.advance(700);
+    const permit = bulkhead.tryAcquire();
+    bulkhead.tryAcquire();
+    clock.advance(300);
+    if (typeof permit === 'object') permit.release();
+    expect(told).toEqual([['full', false], 300]);
   });
 });
 
@@ -137,6 +152,13 @@ describe('an observer that throws', () => {
     bulkhead.tryAcquire();
     expect(bulkhead.snapshot().observerFailures).toBe(1);
   });
+
+  it('is not one that does not listen', () => {
+    const { bulkhead } = build({ permits: 1 });
+    bulkhead.tryAcquire();
+    bulkhead.tryAcquire();
+    expect(bulkhead.snapshot().observerFailures).toBe(0);
+  });
 });
 
 describe('work of the lane’s own workers', () => {
@@ -169,6 +191,17 @@ describe('work of the lane’s own workers', () => {
     const { bulkhead } = build({ background: { permitsMax: 1, inUseMax: 1 } });
     await bulkhead.enterBackground(() => 'first').result;
     await expect(bulkhead.enterBackground(() => 'second').result).resolves.toBe('second');
+  });
+
+  it('runs to its end when whoever began it goes', () => {
+    const { bulkhead } = build({ permits: 10, background });
+    let signal: AbortSignal | null = null;
+    const entry = bulkhead.enterBackground((execution) => {
+      signal = execution.signal;
+      return hang();
+    });
+    entry.abandon();
+    expect(signal).toMatchObject({ aborted: false });
   });
 
   it('keeps its room while it is a zombie', () => {

@@ -76,6 +76,11 @@ describe('the execution limit', () => {
     expect([signal.aborted, signal.reason instanceof ExecutionTimeoutError]).toEqual([true, true]);
   });
 
+  it('has one signal for each execution, however often it is read', () => {
+    const { execution } = new Stage().begin();
+    expect(execution.signal).toBe(execution.signal);
+  });
+
   it('gives a signal that has fired already to work that first asks after it', () => {
     const stage = new Stage();
     const { execution } = stage.begin();
@@ -244,6 +249,14 @@ describe('a caller that goes while its work runs', () => {
       { reason: 'client_abort' },
       1,
     ]);
+  });
+
+  it('is the reason of the signal for good, also where the limit comes before anyone reads it', () => {
+    const stage = new Stage();
+    const { entry, execution } = stage.begin({ abortWhenAbandoned: true });
+    entry.abandon();
+    stage.clock.advance(1_000);
+    expect(execution.signal).toMatchObject({ aborted: true, reason: { reason: 'client_abort' } });
   });
 
   it('is not counted again when the limit comes', () => {

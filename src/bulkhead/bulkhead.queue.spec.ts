@@ -119,6 +119,7 @@ describe('the queue of a bulkhead', () => {
 
   it('tells how long a waiter waited', () => {
     const stage = new Stage();
+    stage.clock.advance(700);
     const permit = stage.take();
     const waits: number[] = [];
     stage.bulkhead.enter(({ queueWaitMs }) => {
@@ -220,6 +221,23 @@ describe('the queue of a bulkhead', () => {
     permit.release();
     expect(stage.bulkhead.snapshot()).toMatchObject({ inUse: 0, queued: 0 });
     await Promise.allSettled(results);
+  });
+
+  it('begins the work of the last of many such from no deeper than that of the first', async () => {
+    const stage = new Stage({ queueMax: 30 });
+    const permit = stage.take();
+    const depths: number[] = [];
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 1_000;
+    const fault = () => {
+      depths.push(new Error().stack?.split('\n').length ?? 0);
+      throw new Error('at once');
+    };
+    const results = Array.from({ length: 30 }, () => stage.bulkhead.enter(fault).result);
+    permit.release();
+    Error.stackTraceLimit = limit;
+    await Promise.allSettled(results);
+    expect([depths.length, Math.max(...depths)]).toEqual([30, Math.min(...depths)]);
   });
 
   it('uses one timer for all its waiters and executions', () => {

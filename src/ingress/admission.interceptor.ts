@@ -40,7 +40,10 @@ export interface LaneAdmission {
   readonly onRejected?: (reason: 'client_abort' | 'pool_exhausted') => void;
   /** From the body's last byte to the end of a full lane's refusal. */
   readonly onShed?: (shedMs: number) => void;
-  /** Slows the lane for drills, inside its permit; null when there is nothing to wait for. */
+  /**
+   * Slows the lane for drills, inside its permit; null when there is nothing to wait for. Where the route demands an
+   * idempotency key the lane's coordinator waits for it instead, once it knows the key.
+   */
   readonly beforeWork?: () => Promise<void> | null;
 }
 
@@ -79,6 +82,8 @@ export class AdmissionInterceptor implements NestInterceptor {
 
     const entry = this.#bulkhead.enter((execution) => this.#work(execution, exchange, next), this.#options);
     exchange.abandon = () => entry.abandon();
+    // It half-closed while its token was looked at; where a permit is free the work has begun by then.
+    if (exchange.halfClosed) setImmediate(() => exchange.abandon?.());
     return new Observable((subscriber) => {
       entry.result.then(
         (answer) => {
@@ -96,7 +101,7 @@ export class AdmissionInterceptor implements NestInterceptor {
 
   #work(execution: Execution, exchange: Exchange, next: CallHandler): Promise<unknown> {
     exchange.execution = execution;
-    const faults = this.#lane.beforeWork?.() ?? null;
+    const faults = exchange.idempotencyKey === null ? (this.#lane.beforeWork?.() ?? null) : null;
     // `defaultValue`: a handler without an answer is a handler all the same.
     if (faults === null) return lastValueFrom(next.handle(), { defaultValue: undefined });
     return faults.then(() => lastValueFrom(next.handle(), { defaultValue: undefined }));
@@ -110,7 +115,11 @@ export class AdmissionInterceptor implements NestInterceptor {
         'The work did not end within its limit and may still take effect: the same request under its key tells.',
       );
     }
-    if (error instanceof PaymentError && error.code === POOL_EXHAUSTED) this.#lane.onRejected?.('pool_exhausted');
+    // A client that has gone has been counted as such, and each outcome is counted once (contract 4.9).
+    const counted = exchange.ended || exchange.halfClosed;
+    if (!counted && error instanceof PaymentError && error.code === POOL_EXHAUSTED) {
+      this.#lane.onRejected?.('pool_exhausted');
+    }
     return error;
   }
 

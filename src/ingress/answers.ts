@@ -1,7 +1,8 @@
-import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../shared/clock';
+import type { OpenRequest } from './connection';
+import { connectionOf } from './connections';
 import type { Draining } from './draining';
 import type { Exchange } from './exchange';
 import { REQUEST_ID_HEADER } from './request-id';
@@ -35,7 +36,6 @@ export interface AnswersOptions {
  */
 export class Answers {
   readonly #options: AnswersOptions;
-  readonly #pipelined = new PipelinedResponses();
   readonly #onEnd: (reply: FastifyReply, exchange: Exchange) => void;
 
   /** @param onEnd What else the edge does at the end of a request. */
@@ -49,15 +49,18 @@ export class Answers {
     request.exchange = exchange;
     reply.header(REQUEST_ID_HEADER, request.id);
     this.#options.draining.opened(raw);
-    const cut = (): void => this.#end(reply, exchange, !raw.writableFinished);
-    // `finish` alone would miss disconnects; `close` alone never comes for an injected request.
-    raw.once('finish', () => this.#end(reply, exchange, false)).once('close', cut);
-    if (raw.socket === null) this.#pipelined.follow(request.raw.socket, raw, cut);
+    const connection = connectionOf(request.raw.socket);
+    const followed = new Followed(reply, exchange, (aborted) => {
+      connection?.closed(followed);
+      this.#end(reply, exchange, aborted);
+    });
+    raw.once('finish', () => followed.finish());
+    if (connection !== undefined) connection.opened(followed);
+    // An injected request: its response closes by itself.
+    else raw.once('close', () => followed.cut());
   }
 
   #end(reply: FastifyReply, exchange: Exchange, aborted: boolean): void {
-    if (exchange.ended) return;
-    exchange.ended = true;
     const { clock, draining, onAnswered } = this.#options;
     const { request, raw } = reply;
     draining.closed(raw);
@@ -78,27 +81,41 @@ export class Answers {
   }
 }
 
-/**
- * Requests that came in behind others on their connection. Their responses have no socket before it is their turn,
- * and so never close when the connection does: this tells them, with one listener per connection.
- */
-class PipelinedResponses {
-  readonly #ends = new WeakMap<Socket, Map<ServerResponse, () => void>>();
+/** One request from its headers to the end of its answer, which comes once, whatever tells of it. */
+class Followed implements OpenRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly #exchange: Exchange;
+  readonly #onEnd: (aborted: boolean) => void;
 
-  follow(socket: Socket, response: ServerResponse, end: () => void): void {
-    const ends = this.#endsOf(socket);
-    ends.set(response, end);
-    response.once('close', () => ends.delete(response));
+  constructor(reply: FastifyReply, exchange: Exchange, onEnd: (aborted: boolean) => void) {
+    this.request = reply.request.raw;
+    this.response = reply.raw;
+    this.#exchange = exchange;
+    this.#onEnd = onEnd;
   }
 
-  #endsOf(socket: Socket): Map<ServerResponse, () => void> {
-    const known = this.#ends.get(socket);
-    if (known !== undefined) return known;
-    const ends = new Map<ServerResponse, () => void>();
-    this.#ends.set(socket, ends);
-    socket.once('close', () => {
-      for (const end of ends.values()) end();
-    });
-    return ends;
+  finish(): void {
+    this.#end(false);
+  }
+
+  cut(): void {
+    this.#end(!this.response.writableFinished);
+  }
+
+  /**
+   * Nearly every client that leaves does so by closing its side, and is taken to have left: it gives up its place in
+   * the queue, and aborts what the lane aborts (contract 4.5, 4.9). Some have only nothing more to send: where the
+   * work has an answer all the same, it is written, and is the last one on the connection.
+   */
+  halfClosed(): void {
+    this.#exchange.halfClosed = true;
+    this.#exchange.abandon?.();
+  }
+
+  #end(aborted: boolean): void {
+    if (this.#exchange.ended) return;
+    this.#exchange.ended = true;
+    this.#onEnd(aborted);
   }
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { PaymentError, type ProblemKind } from '../shared/problem';
+import { connectionOf } from './connections';
 import { pathOf } from './exchange';
 import { edgeProblems } from './problems';
 import { renderProblem, type ProblemPlace } from './render-problem';
@@ -33,16 +34,24 @@ function rawAnswer(error: PaymentError, place: ProblemPlace): Buffer {
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body]);
 }
 
-/** A connection on which something else than HTTP arrived. Nothing is answered into the middle of an answer. */
+/** A connection on which something else than HTTP arrived, or nothing in time. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
-  const { _httpMessage: current } = socket as Socket & { _httpMessage?: ServerResponse | null };
-  const mayAnswer = socket.writable && error.code !== 'ECONNRESET' && !(current?.headersSent ?? false);
-  if (!mayAnswer) {
-    socket.destroy();
-    return;
-  }
-  const place = { instance: null, lane: null, requestId: requestIdOf({ headers: {} }) };
-  socket.end(rawAnswer(problemOfClientError(error.code), place), () => socket.destroy());
+  const connection = connectionOf(socket);
+  if (connection === undefined || error.code === 'ECONNRESET') socket.destroy();
+  // Whatever comes after the first fault is not read any more, but is still told of here.
+  else if (!connection.failed) connection.fail(farewell(problemOfClientError(error.code)));
+}
+
+/** CONNECT names no path, so that there is nothing to look up; Node would close the connection without a word. */
+export function answerConnect(_request: IncomingMessage, socket: Socket): void {
+  // Node has let go of the socket, and of its errors.
+  socket.on('error', () => {});
+  const problem = new PaymentError(edgeProblems.malformedRequest, 'This server is no proxy: it has no `CONNECT`.');
+  connectionOf(socket)?.fail(farewell(problem));
+}
+
+function farewell(problem: PaymentError): Buffer {
+  return rawAnswer(problem, { instance: null, lane: null, requestId: requestIdOf({ headers: {} }) });
 }
 
 /** `Expect` with anything but `100-continue`: Node would answer 417 without a body. */

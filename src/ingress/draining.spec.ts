@@ -1,3 +1,4 @@
+import { ServiceUnavailableException } from '@nestjs/common';
 import { type EdgeServer, startEdgeServer } from './testing/edge-server';
 import { eventually, RawClient } from './testing/raw-client';
 
@@ -60,6 +61,68 @@ describe('draining (contract 13)', () => {
       expect([path, answer.status, answer.headers['connection']]).toEqual([path, status, 'close']);
       await client.closing();
     }
+  });
+
+  it('closes the connection after answers that the filter makes as well: 400, 504, 503', async () => {
+    await server.close();
+    server = await startEdgeServer({ limits: { permits: 9, executionMsMax: 150 } });
+    const { promise, resolve } = Promise.withResolvers<object>();
+    server.work.current = { run: () => promise };
+    const late = new RawClient(server.port()).head('POST /v1/orders', headers).send(body);
+    await eventually(() => server.bulkhead.snapshot().inUse === 1, 'it ran');
+    const malformed = new RawClient(server.port()).head('POST /v1/orders', headers).send(body.slice(0, -1));
+    await eventually(() => server.draining.inFlight === 2, 'its body was on its way');
+    server.draining.begin();
+    malformed.send('!');
+    server.work.open = () => {
+      throw new ServiceUnavailableException('not ready');
+    };
+    const unready = new RawClient(server.port()).head('GET /boom', {});
+    for (const [client, status] of [
+      [malformed, 400],
+      [unready, 503],
+      [late, 504],
+    ] as const) {
+      const answer = await client.answer();
+      expect([answer.status, answer.headers['connection']]).toEqual([status, 'close']);
+      await client.closing();
+    }
+    resolve({});
+  });
+
+  it('answers every one of several requests on a connection, and closes after the last', async () => {
+    const { promise, resolve } = Promise.withResolvers<object>();
+    server.work.current = { run: () => promise };
+    const client = new RawClient(server.port());
+    for (let index = 0; index < 2; index += 1) client.head('POST /v1/orders', headers).send(body);
+    await eventually(() => server.bulkhead.snapshot().inUse === 2, 'both ran');
+    server.draining.begin();
+    resolve({});
+    const answers = [await client.answer(), await client.answer()];
+    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+    expect(answers.map(({ headers: { connection } }) => connection)).toEqual(['keep-alive', 'close']);
+    await client.closing();
+  });
+
+  it('a listener that closes resets nobody: who has connected is refused politely', async () => {
+    server.draining.begin();
+    const idle = new RawClient(server.port());
+    await eventually(() => !idle.socket.connecting, 'it was connected');
+    const clients: RawClient[] = [];
+    for (let index = 0; index < 100; index += 1) {
+      clients.push(new RawClient(server.port()).head('POST /v1/orders', headers).send(body));
+    }
+    await eventually(() => clients.every(({ socket }) => !socket.connecting), 'all were connected');
+    const stopped = server.edge.stopListening();
+    const answers = await Promise.all(clients.map((client) => client.answer()));
+    expect(answers.map(({ status }) => status)).toEqual(clients.map(() => 503));
+    await stopped;
+    await server.draining.idle();
+    server.edge.closeConnections();
+    await idle.closing();
+    const startedAt = performance.now();
+    await server.app.close();
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 
   it('a client that leaves while its work runs does not keep the process', async () => {

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /**
  * The end of a process as its callers see it (contract 13): from `begin` on each answer closes its connection and
@@ -22,7 +23,10 @@ export class Draining {
   begin(): void {
     if (this.#active) return;
     this.#active = true;
-    for (const response of this.#open) closeAfter(response);
+    // Of requests behind one another on a connection the last one closes it: what was accepted is answered.
+    const lastOf = new Map<Socket, ServerResponse>();
+    for (const response of this.#open) lastOf.set(response.req.socket, response);
+    for (const response of lastOf.values()) closeAfter(response);
   }
 
   /** Resolves when nothing is in flight. New requests put it off, refusals too: the caller sets the limit. */

@@ -1,7 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { Execution } from '../bulkhead/bulkhead';
+import type { RequestFault } from '../shared/problem';
 import type { Caller } from './caller';
 import type { RoutePolicy } from './route-policy';
+
+const NO_FAULTS: readonly RequestFault[] = [];
 
 /**
  * What the edge knows of one request and its answer, filled in as the request passes the pipeline. One object of
@@ -18,6 +21,8 @@ export class Exchange {
   idempotencyKey: string | null = null;
   /** `Retry-Attempt`, or what `x-envoy-attempt-count` says of it, whichever is higher; 0 = a first try, null = not said. */
   declaredAttempt: number | null = null;
+  /** Faults of the body's text that its parsed value does not show. */
+  writtenFaults: readonly RequestFault[] = NO_FAULTS;
   /** When the body had been read; the origin of shed times (contract 14). */
   readAtMs = 0;
   execution: Execution | null = null;
@@ -27,6 +32,11 @@ export class Exchange {
   problemCode: string | null = null;
   /** Called with the time from the body's last byte to the answer, where a full lane refused. */
   onShed: ((shedMs: number) => void) | null = null;
+  /**
+   * The client has closed its side of the connection: it has most likely gone, but an answer may still reach it. See
+   * `answers.ts`.
+   */
+  halfClosed = false;
   /** The answer has been written, or its connection is gone. */
   ended = false;
 

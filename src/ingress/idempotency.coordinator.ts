@@ -42,10 +42,16 @@ function keyReusedError(): PaymentError {
  */
 export class IdempotencyCoordinator {
   readonly #clock: Clock;
+  readonly #beforeWork: () => Promise<void> | null;
   readonly #inFlight = new Map<string, InFlight>();
 
-  constructor(clock: Clock) {
+  /**
+   * @param beforeWork Slows the lane for drills; null when there is nothing to wait for. It delays the work of a
+   * key that is known to be in flight: looking the key up, and its twins, see what they would see of slow work.
+   */
+  constructor(clock: Clock, beforeWork: () => Promise<void> | null = () => null) {
     this.#clock = clock;
+    this.#beforeWork = beforeWork;
   }
 
   get size(): number {
@@ -90,6 +96,8 @@ export class IdempotencyCoordinator {
     this.#inFlight.set(scope, entry);
     let settled = FAILED;
     try {
+      const faults = this.#beforeWork();
+      if (faults !== null) await faults;
       const outcome = await work();
       settled = { ended: true, outcome };
       return answerOf(outcome, false);

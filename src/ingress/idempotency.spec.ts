@@ -157,4 +157,28 @@ describe('over HTTP', () => {
     expect(runs).toBe(1);
     await server.close();
   });
+
+  it('a key is known to be in flight while the fault switch delays its work', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let delays = 0;
+    const server = await startEdgeServer({ limits: { permits: 5 }, beforeWork: () => ((delays += 1), promise) });
+    const headers = { authorization: 'Bearer shop', 'idempotency-key': 'k1' };
+    const post = (amount = 1) =>
+      server.app.inject({
+        method: 'POST',
+        url: '/v1/orders/keyed',
+        headers,
+        payload: { merchant_id: 'mer_1', amount_minor: amount },
+      });
+    const first = post();
+    await eventually(() => server.coordinator.size === 1, 'the key was known');
+    expect((await post(2)).json()).toMatchObject({ code: 'ERR_IDEMPOTENCY_KEY_REUSED' });
+    const startedAt = performance.now();
+    expect((await post()).json()).toMatchObject({ code: 'ERR_IDEMPOTENCY_IN_FLIGHT' });
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(TWIN_WAIT_MS_MAX - 1);
+    resolve();
+    expect((await first).statusCode).toBe(201);
+    expect(delays).toBe(1);
+    await server.close();
+  });
 });

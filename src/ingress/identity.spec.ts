@@ -93,6 +93,7 @@ describe('who sent a request (contract 8)', () => {
     ['without sub', { sub: undefined }],
     ['with an empty sub', { sub: '' }],
     ['with a sub that is no text', { sub: 7 }],
+    ['with NUL in its sub', { sub: 'check\0out' }],
     ['of another issuer', { iss: 'other' }],
     ['without issuer', { iss: undefined }],
     ['for another audience', { aud: 'other' }],

@@ -126,12 +126,17 @@ export class TokenVerifier {
 
 /** Claims of a type that the contract does not know make the token bad: a guess would give rights away. */
 function callerFromClaims({ sub, scope, merchants }: JWTPayload): Caller | null {
-  if (typeof sub !== 'string' || sub === '' || sub.length > SUBJECT_CHARACTERS_MAX || !sub.isWellFormed()) return null;
+  if (typeof sub !== 'string' || !isSubject(sub)) return null;
   if (scope !== undefined && typeof scope !== 'string') return null;
   const allowedMerchants = merchantsFromClaim(merchants);
   if (allowedMerchants === null) return null;
   const scopes = new Set((scope ?? '').split(' ').filter((name) => name !== ''));
   return { subject: sub, scopes, merchants: allowedMerchants };
+}
+
+/** A subject goes into the database and into logs: no half characters, no NUL or other control characters. */
+function isSubject(sub: string): boolean {
+  return sub !== '' && sub.length <= SUBJECT_CHARACTERS_MAX && sub.isWellFormed() && !/\p{Cc}/u.test(sub);
 }
 
 /** `*`, or a list; a token without the claim may act for no merchant. A list that contains `*` means `*`. */

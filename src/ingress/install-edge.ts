@@ -1,11 +1,11 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { PaymentError } from '../shared/problem';
+import { PaymentError, type ProblemKind } from '../shared/problem';
 import { AllowedMethods } from './allowed-methods';
 import { Answers, type AnswersOptions } from './answers';
 import { BodyDeadlines } from './body-deadlines';
 import { headersChecks } from './checks';
-import { answerExpectation } from './client-errors';
+import { connectionsOf } from './connections';
 import { Exchange } from './exchange';
 import type { TokenVerifier } from './identity';
 import { installJsonBody } from './json-body';
@@ -13,8 +13,8 @@ import { arrange, HEADERS_ORDER, walk, type Check, type Step } from './pipeline'
 import { ProblemFilter, type UnexpectedError } from './problem.filter';
 import { edgeProblems } from './problems';
 import { sendProblem } from './render-problem';
-import type { RetryGuardMode } from './request-headers';
-import { zodValidatorCompiler } from './validation';
+import { isRepeated, type RetryGuardMode } from './request-headers';
+import { allFaultsOf, zodValidatorCompiler } from './validation';
 
 /** A body must have arrived this long after its headers (contract 7). */
 const BODY_MS_MAX = 10_000;
@@ -32,7 +32,11 @@ export interface EdgeOptions extends AnswersOptions {
 export interface Edge {
   /** Bodies that are on their way. */
   readonly bodiesAwaited: number;
-  /** For the process's shutdown, after the last answer. */
+  /** Closes the listener and no connection; resolves when each has had a moment for its first request. */
+  stopListening(): Promise<void>;
+  /** For the process's shutdown, after the last answer: connections that are idle, half sent or not read. */
+  closeConnections(): void;
+  /** Forgets its timers. */
   close(): void;
 }
 
@@ -46,6 +50,7 @@ export interface Edge {
 export function installEdge(app: NestFastifyApplication, options: EdgeOptions): Edge {
   const fastify = app.getHttpAdapter().getInstance();
   const bodies = new BodyDeadlines(options.clock, options.bodyMsMax ?? BODY_MS_MAX);
+  const connections = connectionsOf(fastify.server);
   const services = {
     draining: options.draining,
     allowedMethods: new AllowedMethods(fastify),
@@ -56,8 +61,7 @@ export function installEdge(app: NestFastifyApplication, options: EdgeOptions): 
 
   installJsonBody(fastify);
   fastify.setValidatorCompiler(zodValidatorCompiler);
-  fastify.server.on('checkExpectation', answerExpectation);
-  app.useGlobalFilters(new ProblemFilter(options.onUnexpected));
+  app.useGlobalFilters(new ProblemFilter(options.onUnexpected, options.draining));
   fastify.decorateRequest('exchange', null);
   fastify.addHook('onRoute', (route) => {
     const policy = route.config?.policy;
@@ -69,7 +73,12 @@ export function installEdge(app: NestFastifyApplication, options: EdgeOptions): 
     get bodiesAwaited() {
       return bodies.waiting;
     },
-    close: () => bodies.close(),
+    stopListening: () => connections.stopListening(),
+    closeConnections: () => connections.closeAll(),
+    close: () => {
+      bodies.close();
+      connections.close();
+    },
   };
 }
 
@@ -91,7 +100,7 @@ function addHooks(
     answers.follow(request, reply, exchange);
     if (exchange.hasBody) bodies.expect(reply, exchange.startedAtMs);
 
-    const fault = hostFault(request);
+    const fault = framingFault(request);
     if (fault !== null) return sendProblem(reply, fault);
     // Routes of no lane: health, metrics and operator pages stay open, draining or not (contract 4.1).
     if (exchange.policy === null && !request.is404) return done();
@@ -105,8 +114,10 @@ function addHooks(
   fastify.addHook('preValidation', (request, reply, done) => {
     const { exchange } = request;
     if (exchange !== null) {
-      if (exchange.hasBody) bodies.arrived(reply);
+      // A method whose body nobody reads comes here before its body does: the deadline goes on.
+      if (exchange.hasBody && request.raw.complete) bodies.arrived(reply);
       exchange.readAtMs = clock.now();
+      if (exchange.writtenFaults.length > 0) return sendProblem(reply, allFaultsOf(request));
     }
     done();
   });
@@ -117,10 +128,17 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return (length !== undefined && length !== '0') || headers['transfer-encoding'] !== undefined;
 }
 
-/** RFC 9112, 3.2. Node would answer this one without a body. */
-function hostFault({ raw }: FastifyRequest): PaymentError | null {
-  if (raw.headers.host !== undefined || raw.httpVersion !== '1.1') return null;
-  return new PaymentError(edgeProblems.malformedRequest, 'An HTTP/1.1 request carries `Host`.', {
-    headers: { connection: 'close' },
-  });
+/** What Node's parser lets through of RFC 9112 (3.2, 6.1), or would answer without a body. */
+function framingFault({ raw }: FastifyRequest): PaymentError | null {
+  const { host, 'transfer-encoding': coding } = raw.headers;
+  const fault = (kind: ProblemKind, detail: string): PaymentError =>
+    new PaymentError(kind, detail, { headers: { connection: 'close' } });
+  if (host === undefined && raw.httpVersion === '1.1') {
+    return fault(edgeProblems.malformedRequest, 'An HTTP/1.1 request carries `Host`.');
+  }
+  if (isRepeated(raw, 'host')) return fault(edgeProblems.malformedRequest, '`Host` was given more than once.');
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return fault(edgeProblems.transferCodingUnknown, 'Of transfer codings only `chunked` is read here.');
+  }
+  return null;
 }

@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { PaymentError, type RequestFault } from '../shared/problem';
+import { PaymentError } from '../shared/problem';
+import { exchangeOf } from './exchange';
+import { scanJson } from './json-scan';
 import { edgeProblems } from './problems';
-import { validationError } from './validation';
 
 const UTF8_CHARSETS = new Set(['utf-8', 'utf8', 'us-ascii']);
 
@@ -26,28 +27,9 @@ function mediaTypeFault(request: FastifyRequest): PaymentError | null {
 }
 
 /**
- * Strings with half a surrogate pair have no canonical form (RFC 8785) and no place in the database: told by
- * pointer. UTF-8 cannot hold one, so they come from `\u` escapes only.
- */
-function loneSurrogates(value: unknown): RequestFault[] {
-  const faults: RequestFault[] = [];
-  const detail = 'Must be well-formed Unicode';
-  const rest: { value: unknown; pointer: string }[] = [{ value, pointer: '' }];
-  for (let next = rest.pop(); next !== undefined; next = rest.pop()) {
-    if (typeof next.value === 'string' && !next.value.isWellFormed()) faults.push({ pointer: next.pointer, detail });
-    if (typeof next.value !== 'object' || next.value === null) continue;
-    for (const [key, member] of Object.entries(next.value)) {
-      const pointer = `${next.pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-      if (key.isWellFormed()) rest.push({ value: member, pointer });
-      else faults.push({ pointer: next.pointer, detail: 'A member name must be well-formed Unicode' });
-    }
-  }
-  return faults;
-}
-
-/**
  * Leaves `application/json` as the only type of body that is read, strictly: UTF-8, no empty body, nothing that
- * would reach a prototype. Everything else is 415.
+ * would reach a prototype. Everything else is 415. What is wrong with the text and not with its syntax is left in
+ * the exchange, to be told together with what the schemas find.
  */
 export function installJsonBody(fastify: FastifyInstance): void {
   const parse = fastify.getDefaultJsonParser('error', 'error') as (
@@ -64,8 +46,10 @@ export function installJsonBody(fastify: FastifyInstance): void {
     if (text === '') return done(malformed('The body is empty.'));
     parse(request, text, (error, value) => {
       if (error !== null) return done(malformed('The body is not JSON, or has a member that would reach a prototype.'));
-      const faults = text.includes('\\u') ? loneSurrogates(value) : [];
-      done(faults.length > 0 ? validationError(faults) : null, value);
+      const exchange = exchangeOf(request);
+      // Every number of a lane is an integer; pages of operators have rules of their own.
+      exchange.writtenFaults = scanJson(text, exchange.policy !== null);
+      done(null, value);
     });
   });
 }

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { BulkheadRefusedError, ExecutionTimeoutError } from '../bulkhead/bulkhead';
 import { PaymentError, type ProblemKind } from '../shared/problem';
 import { tooLarge } from './checks';
+import type { Draining } from './draining';
 import { edgeProblems } from './problems';
 import { sendProblem } from './render-problem';
 import { allFaultsOf } from './validation';
@@ -67,9 +68,11 @@ function knownProblem(error: unknown, request: FastifyRequest): PaymentError | n
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   readonly #onUnexpected: (error: UnexpectedError) => void;
+  readonly #draining: Pick<Draining, 'active'>;
 
-  constructor(onUnexpected: (error: UnexpectedError) => void) {
+  constructor(onUnexpected: (error: UnexpectedError) => void, draining: Pick<Draining, 'active'>) {
     this.#onUnexpected = onUnexpected;
+    this.#draining = draining;
   }
 
   catch(error: unknown, host: ArgumentsHost): void {
@@ -80,11 +83,14 @@ export class ProblemFilter implements ExceptionFilter {
     if (isUnreachable(error, request, reply)) {
       // Nobody is there to answer; what the handler would still send must not be tried.
       if (!reply.sent) reply.hijack();
+      // One that has merely closed its side would hold the other side open.
+      reply.raw.destroy();
       return;
     }
     // Fastify closes the connection after a body that it could not use; the rest of it is read and dropped instead,
     // until the body's deadline, so that the sender sees this answer and not a reset.
-    reply.removeHeader('connection');
+    // While the process drains the header is the edge's own, and stays.
+    if (!this.#draining.active) reply.removeHeader('connection');
     const problem = this.#problemOf(error, request);
     if (reply.sent || reply.raw.headersSent) {
       // Half an answer is out: only a broken connection tells the caller that it is not a whole one.
@@ -129,5 +135,7 @@ export class ProblemFilter implements ExceptionFilter {
 /** The client left, in the middle of its body or while its request waited. */
 function isUnreachable(error: unknown, request: FastifyRequest, reply: FastifyReply): boolean {
   if (error instanceof BulkheadRefusedError && error.reason === 'client_abort') return true;
+  const { halfClosed = false, execution } = request.exchange ?? {};
+  if (halfClosed && !(error instanceof PaymentError) && execution?.signal.aborted === true) return true;
   return reply.raw.destroyed || (request.raw.destroyed && !request.raw.complete);
 }

@@ -146,6 +146,14 @@ describe('answers that are not success (contract 7)', () => {
     ['garbage', 'GARBAGE\r\n\r\n', 400, 'ERR_MALFORMED_REQUEST'],
     ['an unknown method', 'FETCH / HTTP/1.1\r\nhost: x\r\n\r\n', 400, 'ERR_MALFORMED_REQUEST'],
     ['no Host', 'GET /health/live HTTP/1.1\r\n\r\n', 400, 'ERR_MALFORMED_REQUEST'],
+    ['two Hosts', 'GET /health/live HTTP/1.1\r\nhost: x\r\nHost: y\r\n\r\n', 400, 'ERR_MALFORMED_REQUEST'],
+    ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nhost: a:1\r\n\r\n', 400, 'ERR_MALFORMED_REQUEST'],
+    [
+      'a transfer coding',
+      'POST /v1/orders HTTP/1.1\r\nhost: x\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+      501,
+      'ERR_TRANSFER_CODING_UNKNOWN',
+    ],
     [
       'two lengths',
       'POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n',

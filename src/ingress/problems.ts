@@ -41,6 +41,11 @@ export const edgeProblems = {
   },
   headersTooLarge: { code: 'ERR_HEADERS_TOO_LARGE', status: 431, title: 'The headers are too large' },
   internal: { code: 'ERR_INTERNAL', status: 500, title: 'Something went wrong here' },
+  transferCodingUnknown: {
+    code: 'ERR_TRANSFER_CODING_UNKNOWN',
+    status: 501,
+    title: 'The body is sent in a way that is not read here',
+  },
   unavailable: { code: 'ERR_UNAVAILABLE', status: 503, title: 'Not available at the moment', retryAfterSeconds: 5 },
   draining: { code: 'ERR_DRAINING', status: 503, title: 'This process is shutting down', retryAfterSeconds: 5 },
   executionTimeout: {

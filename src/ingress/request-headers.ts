@@ -50,7 +50,8 @@ function wholeNumber(value: string, min: number, max: number): number | null {
 /** The headers that tell a retry from a new request, with every fault in them (contract 8). */
 export function readRetryHeaders(request: IncomingMessage, keyDemanded: boolean): RetryHeaders {
   const { headers } = request;
-  const key = keyDemanded ? ((headers['idempotency-key'] as string | undefined) ?? null) : null;
+  // An empty key tells no retry from a new request: it is missing for all purposes.
+  const key = keyDemanded ? (headers['idempotency-key'] as string | undefined) || null : null;
   const retryAttempt = headers['retry-attempt'] as string | undefined;
   const envoyCount = headers['x-envoy-attempt-count'] as string | undefined;
   let faults = NO_FAULTS;

@@ -50,6 +50,18 @@ describe('what a request must be', () => {
     ['wrong types', '{"merchant_id":1,"amount_minor":"1"}', ['/merchant_id', '/amount_minor']],
     ['a fraction', '{"merchant_id":"m","amount_minor":1.5}', ['/amount_minor']],
     ['no safe integer', '{"merchant_id":"m","amount_minor":9007199254740992}', ['/amount_minor']],
+    ['a number that is rounded', '{"merchant_id":"m","amount_minor":1.0000000000000000001}', ['/amount_minor']],
+    ['a number rounded up', '{"merchant_id":"m","amount_minor":0.99999999999999999999}', ['/amount_minor']],
+    ['a large number rounded', '{"merchant_id":"m","amount_minor":9007199254740991.4}', ['/amount_minor']],
+    ['a whole number with a fraction', '{"merchant_id":"m","amount_minor":100.0}', ['/amount_minor']],
+    ['an exponent', '{"merchant_id":"m","amount_minor":1E2}', ['/amount_minor']],
+    ['a member twice', '{"merchant_id":"m","amount_minor":1,"amount_minor":200}', ['/amount_minor']],
+    ['a member twice by escape', '{"merchant_id":"m","amount_minor":1,"\\u0061mount_minor":200}', ['/amount_minor']],
+    [
+      'faults of the text and of the values',
+      '{"amount_minor":1.0,"note":7,"x":[1,2.5],"x":{}}',
+      ['/amount_minor', '/merchant_id', '/note', '/x', '/x/1'],
+    ],
     ['unknown members', '{"merchant_id":"m","amount_minor":1,"a/b":1,"c~d":2}', ['/a~1b', '/c~0d']],
     ['everything wrong', '{"amount_minor":0,"x":1}', ['/amount_minor', '/merchant_id', '/x']],
     ['half a surrogate pair', '{"merchant_id":"\\ud800","amount_minor":1}', ['/merchant_id']],
@@ -70,19 +82,6 @@ describe('what a request must be', () => {
     expect(await post('['.repeat(60_000))).toMatchObject({ status: 400, code: 'ERR_MALFORMED_JSON' });
     const surrogate = `{"merchant_id":"m","amount_minor":1,"note":${'['.repeat(9_000)}"\\ud800"${']'.repeat(9_000)}}`;
     expect(await post(surrogate)).toMatchObject({ status: 400, code: 'ERR_VALIDATION' });
-  });
-
-  it('thousands of unknown members are not mirrored whole', async () => {
-    const members = Array.from({ length: 5_000 }, (_, index) => `"a${index}":1`).join(',');
-    const answer = await server.app.inject({
-      method: 'POST',
-      url: '/v1/orders',
-      headers: good,
-      payload: `{${members}}`,
-    });
-    const problem = answer.json<Problem & { errors_omitted: number }>();
-    expect(problem.errors).toHaveLength(100);
-    expect(problem.errors_omitted).toBe(5_002 - 100);
   });
 
   it('well-formed pairs by escape are text', async () => {
@@ -136,6 +135,14 @@ describe('what a request must be', () => {
     expect(await faults('/v1/orders?cursor=x&a=1&b=2')).toEqual(['/query/cursor', '/query/a', '/query/b']);
     expect(await faults('/v1/orders?cursor=xx&cursor=yy')).toEqual(['/query/cursor']);
     expect(await faults(`/v1/orders/${'x'.repeat(41)}`)).toEqual(['/params/id']);
+    // A route without a query refuses any.
+    expect(await faults('/v1/orders/7?a=1&__proto__=2')).toEqual(['/query/a', '/query/__proto__']);
+    const posted = await server.app.inject({ method: 'POST', url: '/v1/orders?dry_run', headers: good, payload: '{}' });
+    expect(posted.json<Problem>().errors.map(({ pointer }) => pointer)).toEqual([
+      '/query/dry_run',
+      '/merchant_id',
+      '/amount_minor',
+    ]);
   });
 
   it('a body for another merchant than the token’s is 403', async () => {
@@ -168,7 +175,8 @@ describe('the headers that make retries safe (contract 8)', () => {
 
   it.each([
     ['no key', [], 'ERR_BACKOFF_HEADERS_REQUIRED', [key]],
-    ['an empty key', ['idempotency-key:'], 'ERR_VALIDATION', [key]],
+    ['an empty key', ['idempotency-key:'], 'ERR_BACKOFF_HEADERS_REQUIRED', [key]],
+    ['a key of blanks', ['idempotency-key: \t '], 'ERR_BACKOFF_HEADERS_REQUIRED', [key]],
     ['a key of 256', [`idempotency-key: ${'x'.repeat(256)}`], 'ERR_VALIDATION', [key]],
     ['a key that is not ASCII', ['idempotency-key: k\u00e9'], 'ERR_VALIDATION', [key]],
     ['a key with a tab', ['idempotency-key: a\tb'], 'ERR_VALIDATION', [key]],
@@ -191,7 +199,7 @@ describe('the headers that make retries safe (contract 8)', () => {
     ],
     [
       'all of it wrong',
-      ['idempotency-key:', 'retry-attempt: x', 'x-envoy-attempt-count: y'],
+      ['idempotency-key: a\tb', 'retry-attempt: x', 'x-envoy-attempt-count: y'],
       'ERR_VALIDATION',
       [key, '/headers/retry-attempt', '/headers/x-envoy-attempt-count'],
     ],

@@ -9,6 +9,8 @@ import type { RoutePolicy } from './route-policy';
 export const BODY_BYTES_MAX_DEFAULT = 64 * 1024;
 
 type ObjectSchema = z.ZodObject;
+/** Unknown fields are refused everywhere (contract 7), in the query of a route that has none as well. */
+const NO_QUERY = z.strictObject({});
 type JsonSchema = Parameters<typeof ApiResponse>[0] extends infer Options
   ? Extract<Options, { schema: unknown }>['schema']
   : never;
@@ -107,7 +109,7 @@ export function LaneRoute(options: LaneRouteOptions): MethodDecorator {
     RouteConfig({ policy }),
     RouteSchema({
       ...(options.body !== undefined && { body: options.body }),
-      ...(options.query !== undefined && { querystring: options.query }),
+      querystring: options.query ?? NO_QUERY,
       ...(options.params !== undefined && { params: options.params }),
     }),
     ...describe(options, policy),

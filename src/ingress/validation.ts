@@ -4,7 +4,9 @@ import { PaymentError, type RequestFault } from '../shared/problem';
 import { edgeProblems } from './problems';
 
 /** Faults told of in one answer; beyond it only their number (a body of unknown members must not be mirrored whole). */
-const FAULTS_MAX = 100;
+export const FAULTS_MAX = 100;
+/** Names are the sender's: without a bound, nesting would make an answer many times as large as its request. */
+const POINTER_CHARACTERS_MAX = 256;
 
 type RequestPart = 'body' | 'params' | 'querystring';
 
@@ -16,8 +18,14 @@ function segment(key: PropertyKey): string {
   return `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-function pointerOf(path: readonly PropertyKey[]): string {
+export function pointerOf(path: readonly PropertyKey[]): string {
   return path.map(segment).join('');
+}
+
+/** A pointer that is longer than any of the API is cut: an ellipsis says so, and no character is halved. */
+function bounded(pointer: string): string {
+  if (pointer.length <= POINTER_CHARACTERS_MAX) return pointer;
+  return `${pointer.slice(0, POINTER_CHARACTERS_MAX - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
 /** Every fault with its own pointer; an unknown member is a fault of its own, not of the object around it. */
@@ -35,7 +43,7 @@ export function validationError(faults: readonly RequestFault[]): PaymentError {
   const omitted = faults.length - FAULTS_MAX;
   const detail = faults.length === 1 ? 'The request has a fault.' : `The request has ${faults.length} faults.`;
   return new PaymentError(edgeProblems.validation, detail, {
-    errors: faults.slice(0, FAULTS_MAX),
+    errors: faults.slice(0, FAULTS_MAX).map(({ pointer, detail }) => ({ pointer: bounded(pointer), detail })),
     ...(omitted > 0 && { members: { errors_omitted: omitted } }),
   });
 }
@@ -56,7 +64,8 @@ export const zodValidatorCompiler: FastifySchemaCompiler<z.ZodType> = ({ schema 
 
 /**
  * Every fault of every part of a request that was found not valid. Fastify stops at the first part that fails, so
- * this looks at all of them again; a request that is valid never comes here.
+ * this looks at all of them again; a request that is valid never comes here. What is told of a value as it was
+ * written is not told again of what was made of it.
  */
 export function allFaultsOf(request: FastifyRequest): PaymentError {
   const schemas = request.routeOptions.schema as Partial<Record<RequestPart, z.ZodType>> | undefined;
@@ -69,5 +78,7 @@ export function allFaultsOf(request: FastifyRequest): PaymentError {
     const result = schemas?.[part]?.safeParse(values[part]);
     return result === undefined || result.success ? [] : faultsOf(result.error.issues, POINTER_PREFIX[part]);
   });
-  return validationError(faults);
+  const written = request.exchange?.writtenFaults ?? [];
+  const pointers = new Set(written.map(({ pointer }) => pointer));
+  return validationError([...written, ...faults.filter(({ pointer }) => !pointers.has(pointer))]);
 }

@@ -23,11 +23,7 @@ export async function runProcess(settings: Settings): Promise<void> {
   await readKeys(context);
   const { app, edge } = await buildApplication(context);
   await listen(app, context);
-  stopWhenTold(async () => {
-    const code = await stopProcess(app, context);
-    edge.close();
-    return code;
-  }, context);
+  stopWhenTold(() => stopProcess(app, edge, context), context);
   process.off('disconnect', abandoned);
   const url = await app.getUrl();
   context.log.info({ url }, 'ready');

@@ -1,5 +1,5 @@
 import { Sema } from 'async-sema';
-import { PERMITS, type Candidate, type Does, type Tally } from '../candidate';
+import { PERMITS, type Candidate, type Does, type Subject, type Tally } from '../candidate';
 import { callsInSequence, handOffs, type Enter } from '../drivers';
 
 const does: Does = {
@@ -15,7 +15,7 @@ const does: Does = {
 function byHand(semaphore: Sema, calls: number): Tally {
   let admitted = 0;
   for (let call = 0; call < calls; call += 1) {
-    const token = semaphore.tryAcquire();
+    const token: unknown = semaphore.tryAcquire();
     if (token === undefined) continue;
     admitted += 1;
     semaphore.release(token);
@@ -27,7 +27,7 @@ function byHand(semaphore: Sema, calls: number): Tally {
 const guarded =
   (semaphore: Sema): Enter =>
   async (work) => {
-    const token = await semaphore.acquire();
+    const token: unknown = await semaphore.acquire();
     try {
       return await work();
     } finally {
@@ -35,49 +35,23 @@ const guarded =
     }
   };
 
-const sema = {
-  peer: 'async-sema',
-  does,
-  note: 'its token is the same string for all: a second release adds a permit',
-};
-const close = (): void => {};
+function calling(drive: (enter: Enter, calls: number) => Promise<Tally>): Subject {
+  const enter = guarded(new Sema(PERMITS));
+  return { run: (calls) => drive(enter, calls), close: () => {} };
+}
+
+function taking(held: number): Subject {
+  const semaphore = new Sema(PERMITS);
+  for (let token = 0; token < held; token += 1) semaphore.tryAcquire();
+  return { run: (calls) => byHand(semaphore, calls), close: () => {} };
+}
+
+const sema = { peer: 'async-sema', does, note: 'its token is the same string for all: a second release adds a permit' };
+const call = 'acquire, try … finally release';
 
 export const asyncSema: readonly Candidate[] = [
-  {
-    ...sema,
-    scenario: 'permit',
-    call: 'tryAcquire, release',
-    prepare() {
-      const semaphore = new Sema(PERMITS);
-      return { run: (calls) => byHand(semaphore, calls), close };
-    },
-  },
-  {
-    ...sema,
-    scenario: 'call',
-    call: 'acquire, try … finally release',
-    prepare() {
-      const enter = guarded(new Sema(PERMITS));
-      return { run: (calls) => callsInSequence(enter, calls), close };
-    },
-  },
-  {
-    ...sema,
-    scenario: 'refused permit',
-    call: 'tryAcquire',
-    prepare() {
-      const semaphore = new Sema(PERMITS);
-      for (let token = 0; token < PERMITS; token += 1) semaphore.tryAcquire();
-      return { run: (calls) => byHand(semaphore, calls), close };
-    },
-  },
-  {
-    ...sema,
-    scenario: 'hand-off',
-    call: 'acquire, try … finally release',
-    prepare() {
-      const enter = guarded(new Sema(PERMITS));
-      return { run: (calls) => handOffs(enter, calls), close };
-    },
-  },
+  { ...sema, scenario: 'permit', call: 'tryAcquire, release', prepare: () => taking(0) },
+  { ...sema, scenario: 'call', call, prepare: () => calling(callsInSequence) },
+  { ...sema, scenario: 'refused permit', call: 'tryAcquire', prepare: () => taking(PERMITS) },
+  { ...sema, scenario: 'hand-off', call, prepare: () => calling(handOffs) },
 ];

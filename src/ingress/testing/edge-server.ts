@@ -161,7 +161,7 @@ export async function startEdgeServer(options: EdgeServerOptions = {}): Promise<
   const shedMs: number[] = [];
   const limits = { name: 'bulkhead_orders', permits: 2, queueMax: 1, queueWaitMsMax: 100, executionMsMax: 10_000 };
   const bulkhead = new Bulkhead({ ...limits, background: null, ...options.limits }, clock, options.observer);
-  const coordinator = new IdempotencyCoordinator(clock);
+  const coordinator = new IdempotencyCoordinator(clock, options.beforeWork);
   const work = new TestWorkHolder();
   const admission: LaneAdmission = {
     lane: 'orders',
