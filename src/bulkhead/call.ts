@@ -95,8 +95,8 @@ export class Call extends DeadlineNode<Call> implements Execution, Entry<unknown
 
   /**
    * The same for a call that nobody can be listening to yet, because `enter` has not returned. Node notes a promise
-   * that is rejected without a listener, and strikes it out when one comes, which costs more than all else in a
-   * refusal; a microtask later the caller listens. One that does not is still an unhandled rejection.
+   * that is rejected without a listener, and strikes it out when one comes, which was nearly half of what a refusal
+   * cost; a microtask later the caller listens. One that does not is still an unhandled rejection.
    */
   refuseSoon(reason: RefusalReason): void {
     const error = this.#endUnbegun(reason);
