@@ -18,6 +18,18 @@ interface LaneOverrides {
   clock?: Clock;
 }
 
+/** A database that nobody has provisioned: provisioning closes the maintenance database to other roles. */
+async function ownDatabase(adminUrl: string): Promise<string> {
+  const name = `platform_${randomBytes(8).toString('hex')}`;
+  const client = new Client({ connectionString: adminUrl });
+  await client.connect();
+  await client.query(`create database ${name} template template0`);
+  await client.end();
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  return url.toString();
+}
+
 /** Pools under test on a server, and a superuser's look at that server from outside. */
 export class PlatformDatabase {
   readonly #admin: Client;
@@ -32,9 +44,10 @@ export class PlatformDatabase {
   }
 
   static async open(adminUrl: string): Promise<PlatformDatabase> {
-    const admin = new Client({ connectionString: adminUrl });
+    const url = await ownDatabase(adminUrl);
+    const admin = new Client({ connectionString: url });
     await admin.connect();
-    return new PlatformDatabase(admin, adminUrl);
+    return new PlatformDatabase(admin, url);
   }
 
   lane(overrides: LaneOverrides = {}): LaneDatabase {
@@ -128,7 +141,7 @@ export class PlatformDatabase {
   }
 }
 
-/** On the worker's own server, in its maintenance database: pools need no tables. */
+/** On the worker's own server, in an empty database: pools need no tables. */
 export async function openPlatformDatabase(): Promise<PlatformDatabase> {
   const postgres = await testPostgres();
   return PlatformDatabase.open(postgres.adminUrl());
