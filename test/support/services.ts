@@ -25,6 +25,14 @@ const PASSWORD = 'payment-core-test';
 /** The lanes' own limits are per role; this leaves room for a second server and the tests' own connections. */
 const CONNECTIONS_MAX = 240;
 
+/** Starts again until it is the port that clients know; the starter takes another one where that one is taken just then. */
+async function onPort(port: number, start: () => Promise<number>): Promise<void> {
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    if ((await start()) === port) return;
+  }
+  throw new Error(`Port ${port} stays taken by something else`);
+}
+
 /** A PostgreSQL that tests may kill, freeze and start again. Its port stays the same over all of that. */
 export class TestPostgres {
   private constructor(
@@ -82,8 +90,12 @@ export class TestPostgres {
 
   /** Starts again on the same port, whether it was stopped, killed or still runs. */
   async restart(): Promise<void> {
-    await this.stop();
-    this.running = await startPostgres({ ...this.options, portPreferred: this.running.port });
+    const { port } = this.running;
+    await onPort(port, async () => {
+      await this.stop();
+      this.running = await startPostgres({ ...this.options, portPreferred: port });
+      return this.running.port;
+    });
   }
 
   private processes(): ProcessIdentity[] {
@@ -141,8 +153,12 @@ export class TestRedis {
   }
 
   async restart(): Promise<void> {
-    await this.stop();
-    this.running = await startRedis({ ...this.options, portPreferred: this.running.port });
+    const { port } = this.running;
+    await onPort(port, async () => {
+      await this.stop();
+      this.running = await startRedis({ ...this.options, portPreferred: port });
+      return this.running.port;
+    });
   }
 
   private signal(signal: NodeJS.Signals): void {

@@ -7,7 +7,8 @@ export type PortState = 'free' | 'taken' | 'forbidden' | 'no-such-address';
 
 export function portState(host: string, port: number): Promise<PortState> {
   return new Promise((resolve) => {
-    const server = createServer();
+    // A client that looks for its service again may meet the probe instead: it must not keep the port.
+    const server = createServer((socket) => socket.destroy());
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EACCES') resolve('forbidden');
       else if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') resolve('no-such-address');
