@@ -19,10 +19,10 @@ export interface RunOptions {
   onExit(exit: RunExit): void;
 }
 
-/** Node's own options go on to the processes; a debugger's port can be held by one of them only. */
 /** V8's young generation; larger ones add up to three times as much to a process that makes much garbage. */
 const SEMI_SPACE_MIB_MAX = 8;
 
+/** Node's own options go on to the processes; a debugger's port can be held by one of them only. */
 function nodeOptions({ heapMibMax }: ProcessSpecification): string[] {
   const inherited = process.execArgv.filter((option) => !option.startsWith('--inspect'));
   return [...inherited, `--max-old-space-size=${heapMibMax}`, `--max-semi-space-size=${SEMI_SPACE_MIB_MAX}`];
