@@ -58,11 +58,6 @@ export default tseslint.config(
     rules: { 'payment-core/shared-failure-domain': ['error', { root: import.meta.dirname }] },
   },
   {
-    // Nest reads constructor parameter types at run time, so a type-only import of a class would lose the injection.
-    files: ['src/**/*.ts'],
-    rules: { '@typescript-eslint/consistent-type-imports': 'off' },
-  },
-  {
     files: ['**/*.spec.ts', 'test/**/*.ts'],
     rules: {
       'max-lines-per-function': 'off',
