@@ -1,6 +1,7 @@
+import { edgeProblems } from '../../ingress/problems';
 import type { ProblemKind } from '../../shared/problem';
 
-/** Failures of this lane beside those of the edge and of its database (contract 7, 9). */
+/** Failures of this lane, the edge's own among them where the lane finds them out (contract 7, 9). */
 export const authorizationProblems = {
   full: {
     code: 'ERR_CARD_AUTH_BULKHEAD_SATURATED',
@@ -14,14 +15,9 @@ export const authorizationProblems = {
     title: 'The card is busy with other authorizations',
     retryAfterSeconds: 5,
   },
-  internal: { code: 'ERR_INTERNAL', status: 500, title: 'Something went wrong here' },
-  notFound: { code: 'ERR_NOT_FOUND', status: 404, title: 'There is nothing here' },
-  inFlight: {
-    code: 'ERR_IDEMPOTENCY_IN_FLIGHT',
-    status: 409,
-    title: 'A request under this key is still running',
-    retryAfterSeconds: 1,
-  },
+  internal: edgeProblems.internal,
+  notFound: edgeProblems.notFound,
+  inFlight: edgeProblems.idempotencyInFlight,
   invalidState: {
     code: 'ERR_INVALID_STATE',
     status: 409,
