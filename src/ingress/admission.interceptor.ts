@@ -2,11 +2,12 @@ import {
   createParamDecorator,
   Inject,
   Injectable,
+  Optional,
   type CallHandler,
   type ExecutionContext,
   type NestInterceptor,
 } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { lastValueFrom, Observable } from 'rxjs';
 import {
   Bulkhead,
@@ -25,6 +26,31 @@ import { edgeProblems } from './problems';
 export const BULKHEAD = Symbol('BULKHEAD');
 /** The lane's {@link LaneAdmission}, provided by its module. */
 export const LANE_ADMISSION = Symbol('LANE_ADMISSION');
+
+/** The lane's {@link StandIn}, provided by the module of a lane that has one. */
+export const STAND_IN = Symbol('STAND_IN');
+
+/** A failure that a lane may answer in a better way. */
+export interface Failed {
+  readonly failure: PaymentError;
+  /** `failed`: the work was admitted, and ended with a 503 or 504 of its own. */
+  readonly reason: 'full' | 'queue_timeout' | 'execution_timeout' | 'failed';
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/**
+ * What a lane answers where it is full, and in place of a 503 or 504 (contract 10: an overflow that answers later, an
+ * estimate that somebody certified). Asked only while somebody waits for the answer, and neither while draining nor for
+ * what was refused before admission.
+ */
+export interface StandIn {
+  /**
+   * @returns the answer to send instead; it may have set the reply's status and headers.
+   * @throws PaymentError what to answer otherwise: the failure itself, or one with more members.
+   */
+  answer(failed: Failed): unknown;
+}
 
 /** What admission must know of a lane. */
 export interface LaneAdmission {
@@ -58,16 +84,23 @@ const steps = arrange(ADMISSION_ORDER, admissionChecks);
 export class AdmissionInterceptor implements NestInterceptor {
   readonly #bulkhead: Bulkhead;
   readonly #lane: LaneAdmission;
+  readonly #standIn: StandIn | null;
   readonly #options: { readonly abortWhenAbandoned: boolean };
 
-  constructor(@Inject(BULKHEAD) bulkhead: Bulkhead, @Inject(LANE_ADMISSION) lane: LaneAdmission) {
+  constructor(
+    @Inject(BULKHEAD) bulkhead: Bulkhead,
+    @Inject(LANE_ADMISSION) lane: LaneAdmission,
+    @Optional() @Inject(STAND_IN) standIn: StandIn | null = null,
+  ) {
     this.#bulkhead = bulkhead;
     this.#lane = lane;
+    this.#standIn = standIn ?? null;
     this.#options = { abortWhenAbandoned: lane.abortWhenAbandoned ?? false };
   }
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const request = context.getArgByIndex<FastifyRequest>(0);
+    const reply = context.getArgByIndex<FastifyReply>(1);
     const exchange = exchangeOf(request);
     const visit = { request, exchange };
     for (const { check } of steps) {
@@ -93,10 +126,26 @@ export class AdmissionInterceptor implements NestInterceptor {
         },
         (error: unknown) => {
           exchange.abandon = null;
-          subscriber.error(this.#answerTo(error, exchange));
+          const failure = this.#answerTo(error, exchange);
+          const reason = this.#standIn === null ? null : reasonOf(error, failure, exchange);
+          if (reason === null) {
+            subscriber.error(failure);
+            return;
+          }
+          this.#standInFor({ failure: failure as PaymentError, reason, request, reply }).then(
+            (answer) => {
+              subscriber.next(answer);
+              subscriber.complete();
+            },
+            (instead: unknown) => subscriber.error(instead),
+          );
         },
       );
     });
+  }
+
+  async #standInFor(failed: Failed): Promise<unknown> {
+    return this.#standIn?.answer(failed);
   }
 
   #work(execution: Execution, exchange: Exchange, next: CallHandler): Promise<unknown> {
@@ -140,6 +189,16 @@ export class AdmissionInterceptor implements NestInterceptor {
       }
     }
   }
+}
+
+/** Why a stand-in is asked; null where the failure is the answer, or nobody waits for one. */
+function reasonOf(error: unknown, failure: unknown, exchange: Exchange): Failed['reason'] | null {
+  if (exchange.ended || !(failure instanceof PaymentError)) return null;
+  if (error instanceof BulkheadRefusedError) {
+    return error.reason === 'full' || error.reason === 'queue_timeout' ? error.reason : null;
+  }
+  if (error instanceof ExecutionTimeoutError) return 'execution_timeout';
+  return failure.kind.status === 503 || failure.kind.status === 504 ? 'failed' : null;
 }
 
 /** The running execution (its abort signal, its wait in the queue) as a handler's argument. */
