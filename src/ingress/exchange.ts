@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Execution } from '../bulkhead/bulkhead';
 import type { RequestFault } from '../shared/problem';
+import type { AwaitedBody } from './awaited-body';
 import type { Caller } from './caller';
 import type { RoutePolicy } from './route-policy';
 
@@ -15,8 +16,9 @@ export class Exchange {
   readonly policy: RoutePolicy | null;
   /** The route's pattern (`/v1/authorizations/:id`), so that nothing of a request gets into a label; null without one. */
   readonly route: string | null;
-  readonly hasBody: boolean;
   readonly startedAtMs: number;
+  /** The body that is to follow the headers; null without one. */
+  awaitedBody: AwaitedBody | null = null;
   caller: Caller | null = null;
   idempotencyKey: string | null = null;
   /** `Retry-Attempt`, or what `x-envoy-attempt-count` says of it, whichever is higher; 0 = a first try, null = not said. */
@@ -40,10 +42,9 @@ export class Exchange {
   /** The answer has been written, or its connection is gone. */
   ended = false;
 
-  constructor(policy: RoutePolicy | null, route: string | null, hasBody: boolean, startedAtMs: number) {
+  constructor(policy: RoutePolicy | null, route: string | null, startedAtMs: number) {
     this.policy = policy;
     this.route = route;
-    this.hasBody = hasBody;
     this.startedAtMs = startedAtMs;
   }
 }

@@ -89,16 +89,16 @@ function addHooks(
   steps: readonly Step<string, Check>[],
 ): void {
   const { clock } = options;
-  const answers = new Answers(options, (reply, exchange) => {
-    if (exchange.hasBody) bodies.answered(reply);
+  const answers = new Answers(options, (exchange) => {
+    if (exchange.awaitedBody !== null) bodies.answered(exchange.awaitedBody);
   });
 
   fastify.addHook('onRequest', (request, reply, done) => {
     const { config, url } = request.routeOptions;
     const route = request.is404 ? null : (url ?? null);
-    const exchange = new Exchange(config.policy ?? null, route, hasBody(request), clock.now());
+    const exchange = new Exchange(config.policy ?? null, route, clock.now());
     answers.follow(request, reply, exchange);
-    if (exchange.hasBody) bodies.expect(reply, exchange.startedAtMs);
+    if (hasBody(request)) exchange.awaitedBody = bodies.expect(reply, exchange.startedAtMs);
 
     const fault = framingFault(request);
     if (fault !== null) return sendProblem(reply, fault);
@@ -115,7 +115,7 @@ function addHooks(
     const { exchange } = request;
     if (exchange !== null) {
       // A method whose body nobody reads comes here before its body does: the deadline goes on.
-      if (exchange.hasBody && request.raw.complete) bodies.arrived(reply);
+      if (exchange.awaitedBody !== null && request.raw.complete) bodies.arrived(exchange.awaitedBody);
       exchange.readAtMs = clock.now();
       if (exchange.writtenFaults.length > 0) return sendProblem(reply, allFaultsOf(request));
     }
