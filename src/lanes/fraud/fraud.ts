@@ -50,12 +50,15 @@ export interface QueuedEvaluation {
   readonly id: string;
   readonly status: 'QUEUED';
   readonly caller: string;
+  /** Whose payment it is: a caller's token may have lost the merchant since (contract 8). */
+  readonly merchantId: string;
 }
 
 export interface CompletedEvaluation extends Verdict {
   readonly id: string;
   readonly status: 'COMPLETED';
   readonly caller: string;
+  readonly merchantId: string;
 }
 
 /**
