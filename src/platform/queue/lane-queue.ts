@@ -62,7 +62,7 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
    */
   async enqueue(name: string, data: Data, options: JobsOptions = {}): Promise<Job<Data, Result, string>> {
     return this.#bounded(async (late) => {
-      if (!(await this.#hasRoom())) throw queueFull();
+      if (!(await this.#takeRoom())) throw queueFull();
       return this.#add(name, data, options, late);
     });
   }
@@ -77,7 +77,7 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
     options: JobsOptions & { readonly jobId: string },
   ): Promise<EnqueuedOnce<Data, Result>> {
     return this.#bounded(async (late) => {
-      if (!(await this.#hasRoom())) {
+      if (!(await this.#takeRoom())) {
         const known = await this.getJob(options.jobId);
         if (known === undefined) throw queueFull();
         return { job: known, added: false };
@@ -112,13 +112,14 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
   #add(name: string, data: Data, options: JobsOptions, late: () => boolean): Promise<Job<Data, Result, string>> {
     // A count that took too long has cost the caller its answer; the job must not follow.
     if (late()) throw queueUnavailable('too late to add');
-    this.#waiting += 1;
-    this.#addedTotal += 1;
     return this.add(name, data, options);
   }
 
-  /** Counts jobs that no worker has begun: exactly at the bound, below it as they were a quarter of a second ago. */
-  async #hasRoom(): Promise<boolean> {
+  /**
+   * Counts jobs that no worker has begun, exactly at the bound and below it as they were a quarter of a second ago, and
+   * this one with them. One that is not added after all, or was there already, is counted until the next look.
+   */
+  async #takeRoom(): Promise<boolean> {
     if (this.#waitingMax === Infinity) return true;
     const fresh = performance.now() - this.#countedAtMs < COUNT_FRESH_MS;
     if (!fresh || this.#waiting >= this.#waitingMax) {
@@ -128,7 +129,10 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
       });
       await this.#counting;
     }
-    return this.#waiting < this.#waitingMax;
+    if (this.#waiting >= this.#waitingMax) return false;
+    this.#waiting += 1;
+    this.#addedTotal += 1;
+    return true;
   }
 
   async #recount(): Promise<void> {

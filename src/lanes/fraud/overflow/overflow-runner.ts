@@ -54,7 +54,7 @@ export class OverflowRunner {
     };
     const result = await permits.run(() => this.#settle(task, ageMs()), { signal, onRefused: warnOfAge });
     if (result.outcome === 'expired') alarm.tooOld(ageMs());
-    else alarm.inTime();
+    if (result.outcome === 'evaluated') alarm.inTime();
     onFinished(result.outcome, ageMs());
     return result;
   }
