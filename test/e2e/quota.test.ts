@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import { type Lane, LANES, laneTable } from '../../config/lanes';
 import { type Answer, eventually, expectProblem, send } from '../support/http';
 import { OPERATOR_PASSWORD, type ServerProcess, startServer } from '../support/server-process';
+import { startOwnRedis } from '../support/services';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { createTestIdentity } from '../support/token';
 
@@ -78,6 +79,8 @@ describe.each(lanes)(
         identity,
         environment: {
           PAYMENT_FAULTS: '1',
+          // What is answered "later" here is nobody else's to evaluate.
+          REDIS_URL: (await startOwnRedis({ durable: false })).url,
           // The table's 100 ms and 10 s would end the waits before all of them are looked at.
           [`LANE_${lane.toUpperCase()}_QUEUE_WAIT_MS`]: '60000',
           [`LANE_${lane.toUpperCase()}_EXECUTION_MS`]: '60000',
