@@ -17,7 +17,8 @@ const evaluations: KeyGenerations = {
     payload_hash bytea NOT NULL CHECK (octet_length(payload_hash) = 32),
     score smallint NOT NULL CHECK (score BETWEEN 0 AND 100),
     decision text NOT NULL CHECK (decision IN ('APPROVE', 'REVIEW', 'DECLINE')),
-    reasons jsonb NOT NULL CHECK (jsonb_typeof(reasons) = 'array'),
+    -- json, not jsonb: the order of members is the answer's own, which is replayed byte for byte.
+    reasons json NOT NULL CHECK (json_typeof(reasons) = 'array'),
     -- The rules that judged: SHA-256 of their file, so that an old score can be explained by the rules of its day.
     rules_hash bytea NOT NULL CHECK (octet_length(rules_hash) = 32),
     created_at timestamptz(3) NOT NULL`,

@@ -4,17 +4,19 @@ import { PaymentError } from '../../shared/problem';
 import type { CardTurns } from './card-turns';
 import type { CompletedEvaluation, EvaluationTask, Evaluator, Verdict } from './fraud';
 import { fraudProblems } from './fraud.problems';
-import type { FraudRepository, StoredEvaluation } from './fraud.repository';
+import type { EvaluationStore, FraudRepository, StoredEvaluation } from './fraud.repository';
 import type { Facts } from './rules/facts';
 import type { Judge } from './rules/judge';
 
 /**
- * Tries at a card that other processes use at the same time. One of those that meet succeeds each time, so this many
- * processes can meet before one gives up.
+ * The first try takes no lock: within a process a card's evaluations wait for each other, so it fails only where another
+ * process used the card meanwhile. The second one holds the card and succeeds, unless there was no card to hold yet and
+ * two processes are about to add it; the third one finds it.
  */
-const STORE_TRIES_MAX = 10;
+const TRIES_MAX = 4;
 
 type Outcome = KeyedOutcome<CompletedEvaluation>;
+type VerdictOn = (facts: Facts) => Promise<Verdict>;
 
 /** Reads facts, judges, stores: once per key, and one card's evaluations one after another (contract 8 and 10). */
 export class FraudEvaluator implements Evaluator {
@@ -33,26 +35,33 @@ export class FraudEvaluator implements Evaluator {
     return this.#once(task, () => Promise.resolve(verdict));
   }
 
-  #once(
-    task: EvaluationTask,
-    verdictOn: (facts: Facts) => Promise<Verdict>,
-  ): Promise<KeyedAnswer<CompletedEvaluation>> {
+  #once(task: EvaluationTask, verdictOn: VerdictOn): Promise<KeyedAnswer<CompletedEvaluation>> {
     const keyed = { scopeHash: Buffer.from(task.id, 'latin1'), payloadHash: task.payloadHash };
     return this.coordinator.run(keyed, () =>
       this.turns.take(task.request.cardFingerprint, () => this.#judgeAndStore(task, verdictOn)),
     );
   }
 
-  async #judgeAndStore(task: EvaluationTask, verdictOn: (facts: Facts) => Promise<Verdict>): Promise<Outcome> {
-    for (let tries = 0; tries < STORE_TRIES_MAX; tries += 1) {
-      const { stored, card, facts } = await this.repository.read(task);
-      if (stored !== null) return outcomeOf(stored, task);
-      const verdict = await verdictOn(facts);
-      const outcome = await this.repository.write(task, card, verdict);
-      if (outcome === 'stored') return { kind: 'answered', answer: completed(task, verdict), replayed: false };
-      // Either way the next read shows what this one could not see: the key's result, or the card's newer history.
+  async #judgeAndStore(task: EvaluationTask, verdictOn: VerdictOn): Promise<Outcome> {
+    for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+      const outcome =
+        tries === 0
+          ? await this.#try(this.repository, task, verdictOn)
+          : await this.repository.holdingCard(task.request.cardFingerprint, (store) =>
+              this.#try(store, task, verdictOn),
+            );
+      if (outcome !== null) return outcome;
     }
     throw new PaymentError(fraudProblems.cardBusy, 'Other payments with this card came first; nothing was stored.');
+  }
+
+  /** Null where the next read will show what this one could not see: the key's result, or the card's newer history. */
+  async #try(store: EvaluationStore, task: EvaluationTask, verdictOn: VerdictOn): Promise<Outcome | null> {
+    const { stored, card, facts } = await store.read(task);
+    if (stored !== null) return outcomeOf(stored, task);
+    const verdict = await verdictOn(facts);
+    if ((await store.write(task, card, verdict)) !== 'stored') return null;
+    return { kind: 'answered', answer: completed(task, verdict), replayed: false };
   }
 }
 

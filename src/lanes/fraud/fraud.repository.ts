@@ -1,8 +1,8 @@
-import type { LaneStore } from '../../platform/database/statement';
+import type { LaneStore, StatementRunner } from '../../platform/database/statement';
 import { parsePublicId } from '../../shared/public-id';
 import { EVALUATION_PREFIX } from './evaluation-task';
 import type { CompletedEvaluation, Decision, EvaluationTask, FraudRequest, Reason, Verdict } from './fraud';
-import { findEvaluation, readFacts, rollAttempts, rollGeneration, storeEvaluation } from './fraud.statements';
+import { findEvaluation, lockCard, readFacts, rollAttempts, rollGeneration, storeEvaluation } from './fraud.statements';
 import type { Facts, Risk } from './rules/facts';
 
 const HOUR_MS = 3_600_000;
@@ -27,6 +27,13 @@ export interface Read {
 
 /** `outdated`: the card was used since its facts were read. */
 export type StoreOutcome = 'stored' | 'key_taken' | 'outdated';
+
+/** What an evaluation is made with. */
+export interface EvaluationStore {
+  read(task: EvaluationTask): Promise<Read>;
+  /** @param card as {@link read} found it. */
+  write(task: EvaluationTask, card: KnownCard | null, verdict: Verdict): Promise<StoreOutcome>;
+}
 
 interface StoredRow {
   readonly caller: string;
@@ -55,16 +62,38 @@ interface FactsRow {
 }
 
 /** Evaluations and the history of cards in `fraud_ds`. */
-export class FraudRepository {
+export class FraudRepository implements EvaluationStore {
   constructor(
     private readonly store: LaneStore,
     /** SHA-256 of the rules that this process judges by. */
     private readonly rulesHash: Buffer,
   ) {}
 
-  async read(task: EvaluationTask): Promise<Read> {
+  read(task: EvaluationTask): Promise<Read> {
+    return this.#read(this.store, task);
+  }
+
+  write(task: EvaluationTask, card: KnownCard | null, verdict: Verdict): Promise<StoreOutcome> {
+    return this.#write(this.store, task, card, verdict);
+  }
+
+  /**
+   * Runs `work` in one transaction that has the card, where it is known, from its beginning: nobody else stores an
+   * evaluation of it meanwhile.
+   */
+  holdingCard<Result>(cardFingerprint: string, work: (store: EvaluationStore) => Promise<Result>): Promise<Result> {
+    return this.store.transaction(async (connection) => {
+      await connection.query(lockCard, [Buffer.from(cardFingerprint, 'hex')]);
+      return work({
+        read: (task) => this.#read(connection, task),
+        write: (task, card, verdict) => this.#write(connection, task, card, verdict),
+      });
+    });
+  }
+
+  async #read(runner: StatementRunner, task: EvaluationTask): Promise<Read> {
     const { merchantId, cardFingerprint, country, currency, occurredAt } = task.request;
-    const [row] = await this.store.query<FactsRow & (StoredRow | Record<keyof StoredRow, null>)>(readFacts, [
+    const [row] = await runner.query<FactsRow & (StoredRow | Record<keyof StoredRow, null>)>(readFacts, [
       rowIdOf(task.id),
       Buffer.from(cardFingerprint, 'hex'),
       merchantId,
@@ -80,9 +109,14 @@ export class FraudRepository {
     };
   }
 
-  async write(task: EvaluationTask, card: KnownCard | null, verdict: Verdict): Promise<StoreOutcome> {
+  async #write(
+    runner: StatementRunner,
+    task: EvaluationTask,
+    card: KnownCard | null,
+    verdict: Verdict,
+  ): Promise<StoreOutcome> {
     const { request } = task;
-    const [row] = await this.store.query<{ card_kept: boolean; stored: boolean }>(storeEvaluation, [
+    const [row] = await runner.query<{ card_kept: boolean; stored: boolean }>(storeEvaluation, [
       rowIdOf(task.id),
       task.caller,
       task.payloadHash,

@@ -92,7 +92,7 @@ WITH current AS MATERIALIZED (
 ), claimed AS (
   INSERT INTO evaluations
     (generation, id, caller, merchant_id, payload_hash, score, decision, reasons, rules_hash, created_at)
-  SELECT current.generation, $1::uuid, $2::text, $11::text, $3::bytea, $12::smallint, $13::text, $14::jsonb, $15::bytea,
+  SELECT current.generation, $1::uuid, $2::text, $11::text, $3::bytea, $12::smallint, $13::text, $14::json, $15::bytea,
     now()
   FROM card CROSS JOIN current
   WHERE NOT EXISTS (
@@ -109,6 +109,12 @@ WITH current AS MATERIALIZED (
 SELECT EXISTS (SELECT FROM card) AS card_kept, EXISTS (SELECT FROM claimed) AS stored`,
 };
 
+/** Takes a card, 1 fingerprint, for the rest of the transaction. A statement after it sees all that was stored before. */
+export const lockCard: Statement = {
+  name: 'fraud_lock_card',
+  text: `SELECT FROM cards WHERE fingerprint = $1::bytea FOR NO KEY UPDATE`,
+};
+
 export const findEvaluation: Statement = { name: 'fraud_find_evaluation', text: newestOf('$1::uuid') };
 
 /** Turns to the next generation of results if the current one is old enough, 1 interval; the new number or null. */
@@ -121,4 +127,4 @@ export const rollGeneration: Statement = {
 export const rollAttempts: Statement = { name: 'fraud_roll_attempts', text: `SELECT roll_attempts() AS weeks` };
 
 /** Parsed on every connection before the lane is ready: nobody's request pays for it. */
-export const fraudStatements: readonly Statement[] = [readFacts, storeEvaluation, findEvaluation];
+export const fraudStatements: readonly Statement[] = [readFacts, storeEvaluation, lockCard, findEvaluation];
