@@ -74,6 +74,15 @@ export class OverflowDriver {
     });
   }
 
+  /** A second process on the same database and Redis, as a replica is. */
+  async another(): Promise<OverflowDriver> {
+    const other = new OverflowDriver(this.database, this.identity, this.owner, this.redis);
+    other.bearer = this.bearer;
+    other.#cards = 500;
+    await other.start();
+    return other;
+  }
+
   /** One payment; each with a card of its own unless the test says which. */
   evaluate(idempotencyKey: string, more: { body?: object; bearer?: string; headers?: Record<string, string> } = {}) {
     this.#cards = (this.#cards % 1_000) + 1;

@@ -10,6 +10,12 @@ describe('the fraud lane, filled from outside', () => {
     await driver.start();
   });
 
+  // A job that is still to come would take one of the permits that the next test counts on.
+  afterEach(() => driver.expectQueueDrained());
+
+  // The role's connections are limited over all processes, whatever database they use.
+  afterAll(() => driver.server.kill('SIGKILL'));
+
   const release = async (held: readonly Promise<Answer>[]): Promise<void> => {
     await driver.setFaults({});
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual(held.map(() => 200));
@@ -136,6 +142,33 @@ describe('the fraud lane, filled from outside', () => {
     await driver.expectOneResultEach([id]);
   });
 
+  it('closes as REVIEW what has waited longer than 15 minutes, and tells somebody', async () => {
+    const queue = driver.queue();
+    await queue.pause();
+    const held = await driver.fillLane('aged');
+    const ids = [expectQueued(await driver.evaluate('old')), expectQueued(await driver.evaluate('young'))];
+    const [old = '', young = ''] = ids;
+    const job = await queue.getJob(old);
+    // As if it had been accepted 15 minutes and a second ago.
+    const { opts, data } = job ?? { opts: {}, data: null };
+    await job?.remove();
+    await queue.add('fraud-evaluation', data, { ...opts, jobId: old, timestamp: Date.now() - 901_000 });
+    await release(held);
+    await queue.resume();
+    await driver.expectOneResultEach(ids);
+    expect((await driver.read(old)).body).toMatchObject({
+      status: 'COMPLETED',
+      decision: 'REVIEW',
+      reasons: [{ rule: 'overflow_expired', points: 0, text: expect.stringMatching(/./) }],
+    });
+    expect(JSON.stringify((await driver.read(young)).body)).not.toContain('overflow_expired');
+    await driver.expectQueueDrained();
+    expect(await driver.metric('fraud_overflow_finished_total{outcome="expired"}')).toBe(1);
+    expect(await driver.metric('alerts_total{alert="ALERT_FRAUD_OVERFLOW_EXPIRED"}')).toBe(1);
+    const told = driver.server.records.filter(({ alert }) => alert === 'ALERT_FRAUD_OVERFLOW_EXPIRED');
+    expect(told.filter(({ cleared }) => cleared !== true)).toHaveLength(1);
+  });
+
   it('ends in order while a job waits for a permit, and the next process takes it at once', async () => {
     const held = await driver.fillLane('sixth');
     const ids = [];
@@ -151,6 +184,36 @@ describe('the fraud lane, filled from outside', () => {
     // Given back, and not left to a lock that runs out after ten seconds.
     expect(performance.now() - startedMs).toBeLessThan(8_000);
   }, 90_000);
+});
+
+describe('two processes of the fraud lane', () => {
+  it('have one job and one result for a key that both are sent', async () => {
+    const redis = await startOwnRedis({ durable: false });
+    const one = await OverflowDriver.open(redis);
+    await one.start();
+    const other = await one.another();
+    await one.queue().pause();
+    const held = [...(await one.fillLane('one')), ...(await other.fillLane('other'))];
+    const body = { card_token: 'card_demo_usd_0950' };
+    const answers = await Promise.all([one, other, other, one].map((driver) => driver.evaluate('shared', { body })));
+    const [id = '', ...rest] = answers.map(expectQueued);
+    expect(rest).toEqual([id, id, id]);
+    expect(await one.queue().getJobCountByTypes('wait')).toBe(1);
+    // Whichever is asked knows it, as long as the caller says that it has asked before.
+    await one.setFaults({});
+    await other.setFaults({});
+    await Promise.all(held);
+    const headers = { 'Retry-Attempt': '1' };
+    for (const driver of [one, other]) {
+      expect(expectQueued(await driver.evaluate('shared', { body, headers }))).toBe(id);
+      expect((await driver.read(id)).body).toMatchObject({ status: 'QUEUED' });
+    }
+    await one.queue().resume();
+    await one.expectOneResultEach([id]);
+    await one.expectQueueDrained();
+    expect(await one.stored()).toBe(held.length + 1);
+    for (const driver of [one, other]) await driver.server.kill('SIGKILL');
+  });
 });
 
 describe('the fraud lane whose callers waited too long in its queue', () => {

@@ -86,20 +86,38 @@ describe('a job of the overflow', () => {
     expect(evaluator.calls).toEqual([outcome === 'expired' ? 'close' : 'evaluate']);
   });
 
-  it('that is closed says REVIEW and why, and raises one alert for a whole backlog, cleared by the first in time', async () => {
-    const { runner, wall, alerts, clock } = open();
+  it('that is closed says REVIEW and why', async () => {
+    const { runner, wall } = open();
     wall.nowMs += AGE_MS_MAX + 1;
     expect(await runner.run(task, QUEUED_AT_MS)).toMatchObject({
       decision: 'REVIEW',
       reasons: [{ rule: 'overflow_expired', points: 0 }],
     });
-    await runner.run({ ...task, id: 'evl_2' }, QUEUED_AT_MS);
+  });
+
+  it('that is closed raises an alert, once a minute for a whole backlog, over when a minute was in time', async () => {
+    const { runner, wall, alerts, clock } = open();
+    wall.nowMs += AGE_MS_MAX + 1;
+    let count = 0;
+    const old = () => runner.run({ ...task, id: `evl_${(count += 1)}` }, QUEUED_AT_MS);
+    const young = () => runner.run({ ...task, id: `evl_${(count += 1)}` }, wall.nowMs);
+    await young();
+    await old();
+    await young();
+    await old();
+    clock.advance(59_999);
+    await old();
     expect(alerts).toEqual(['raise ALERT_FRAUD_OVERFLOW_EXPIRED']);
-    clock.advance(60_000);
-    await runner.run({ ...task, id: 'evl_3' }, QUEUED_AT_MS);
-    await runner.run({ ...task, id: 'evl_4' }, wall.nowMs);
-    await runner.run({ ...task, id: 'evl_5' }, wall.nowMs);
-    expect(alerts.slice(1)).toEqual(['raise ALERT_FRAUD_OVERFLOW_EXPIRED', 'clear ALERT_FRAUD_OVERFLOW_EXPIRED']);
+    clock.advance(1);
+    await old();
+    expect(alerts.slice(1)).toEqual(['raise ALERT_FRAUD_OVERFLOW_EXPIRED']);
+    clock.advance(59_999);
+    await young();
+    expect(alerts.slice(2)).toEqual([]);
+    clock.advance(1);
+    await young();
+    await young();
+    expect(alerts.slice(2)).toEqual(['clear ALERT_FRAUD_OVERFLOW_EXPIRED']);
   });
 
   it('that grows too old while the lane has no permit is told of at once, and closed when there is one', async () => {

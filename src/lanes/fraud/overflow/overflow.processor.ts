@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Processor, WorkerHost } from '@nestjs/bullmq';
 import { Inject, type OnApplicationBootstrap } from '@nestjs/common';
 import { type Job, UnrecoverableError, WaitingError } from 'bullmq';
@@ -14,6 +15,8 @@ export const OVERFLOW_CONCURRENCY = Symbol('OVERFLOW_CONCURRENCY');
  */
 const recovery = { lockDuration: 10_000, stalledInterval: 5_000, maxStalledCount: 1_000_000_000 };
 
+const GIVE_BACK_MS_MAX = 500;
+
 /** Runs the jobs of `fraud-overflow` under the lane's background permits. */
 @Processor({ name: OVERFLOW_QUEUE, configKey: 'fraud' }, recovery)
 export class OverflowProcessor extends WorkerHost implements OnApplicationBootstrap {
@@ -29,7 +32,11 @@ export class OverflowProcessor extends WorkerHost implements OnApplicationBootst
     this.workers.start(this.worker, { concurrency: this.concurrency });
   }
 
-  override async process(job: Job<unknown, OverflowResult>, token?: string, signal?: AbortSignal) {
+  override async process(
+    job: Job<unknown, OverflowResult>,
+    token?: string,
+    signal?: AbortSignal,
+  ): Promise<OverflowResult> {
     const task = evaluationTaskOf(job.id, job.data);
     if (task === null) throw new UnrecoverableError('This is no evaluation');
     try {
@@ -40,10 +47,14 @@ export class OverflowProcessor extends WorkerHost implements OnApplicationBootst
     }
   }
 
-  /** The process is ending: it takes no more jobs, and gives this one back for another to take at once. */
+  /**
+   * The process is ending: it takes no more jobs, and gives this one back for another to take at once. Where Redis is
+   * away it would wait for it, and the lock runs out by itself.
+   */
   async #leave(job: Job, token: string | undefined): Promise<never> {
     void this.worker.close();
-    await job.moveToWait(token);
+    const given = job.moveToWait(token).catch(() => 0);
+    await Promise.race([given, delay(GIVE_BACK_MS_MAX, null, { ref: false })]);
     throw new WaitingError();
   }
 }
