@@ -25,6 +25,34 @@ export function captureTaker(entry: (...values: never[]) => unknown): { stack?: 
   return taker;
 }
 
+/** A statement's stack is taken anew after this long; what is held too long is held for longer. */
+const STACK_MS_MAX = 1_000;
+/** Statements are constants of the code; the bound is for the day on which one is not. */
+const STACKS_MAX = 500;
+
+/**
+ * Who runs a statement: one stack per statement and second serves all its runs. They come from the same lines of code,
+ * and a stack for each would cost as much as sending the statement.
+ */
+export class Takers {
+  readonly #clock: Clock;
+  readonly #stacks = new Map<string, { readonly taker: { stack?: string }; readonly staleAtMs: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  of(statement: string, entry: (...values: never[]) => unknown): { stack?: string } {
+    const nowMs = this.#clock.now();
+    const known = this.#stacks.get(statement);
+    if (known !== undefined && nowMs < known.staleAtMs) return known.taker;
+    if (this.#stacks.size >= STACKS_MAX) this.#stacks.clear();
+    const taker = captureTaker(entry);
+    this.#stacks.set(statement, { taker, staleAtMs: nowMs + STACK_MS_MAX });
+    return taker;
+  }
+}
+
 /**
  * Notices connections that are held too long [DEC-BH-01]. One timer for the pool looks at the oldest holdings;
  * takes and returns only enter and leave a set that keeps their order.
