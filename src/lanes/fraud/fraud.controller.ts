@@ -1,6 +1,5 @@
-import { Controller, Get, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AdmissionInterceptor } from '../../ingress/admission.interceptor';
 import { callerOf, exchangeOf } from '../../ingress/exchange';
 import { markReplayed } from '../../ingress/keyed-request';
 import { LaneRoute } from '../../ingress/route';
@@ -19,7 +18,6 @@ export const EVALUATIONS_PATH = '/v1/fraud/evaluations';
 const route = { lane: 'fraud', scope: 'fraud' } as const;
 
 @Controller(EVALUATIONS_PATH)
-@UseInterceptors(AdmissionInterceptor)
 export class FraudController {
   constructor(
     private readonly service: FraudService,

@@ -2,6 +2,7 @@ import { type DynamicModule, Inject, Module, type Provider } from '@nestjs/commo
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import type { FraudSettings, LaneSettings } from '../../../config/environment';
 import { fraudOverflowLimits, laneTable } from '../../../config/lanes';
+import { AdmissionInterceptor } from '../../ingress/admission.interceptor';
 import { IdempotencyCoordinator } from '../../ingress/idempotency.coordinator';
 import { LaneDatabase } from '../../platform/database/lane-database';
 import { KEY_GENERATION_HOURS, PartitionRoller } from '../../platform/database/partition-roller';
@@ -101,6 +102,7 @@ export class FraudModule implements OnApplicationBootstrap, BeforeApplicationShu
       ],
       controllers: [FraudController],
       providers: [
+        AdmissionInterceptor,
         ...providersOf(host, fingerprintKey, judge),
         ...overflowProviders(
           host,
