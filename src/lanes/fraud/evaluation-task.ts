@@ -28,7 +28,7 @@ export class EvaluationTasks {
 
   /** @param fingerprintKey secret, and the same in every process of the lane for as long as history is to be found. */
   constructor(fingerprintKey: string, wallNowMs: () => number = () => Date.now()) {
-    // One key for two uses would let a fingerprint stand for a payload; two that are derived cannot meet.
+    // Bound to this use: the setting may be a secret that something else is signed with.
     this.#key = hash('sha256', `payment-core:fraud-fingerprint:${fingerprintKey}`, 'buffer');
     this.#wallNowMs = wallNowMs;
   }
