@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
-import { type ExplainedStatement, readingOf, storingOf } from '../../../bench/fraud/explained-statements';
-import { loadHistory } from '../../../bench/fraud/history';
-import { explain, nodesOf, type PlanMode, type PlanNode, scansOf } from '../../../bench/fraud/plan';
+import { type ExplainedStatement, readingOf, storingOf } from '../../../bench/fraud/plans/explained-statements';
+import { loadHistory } from '../../../bench/fraud/plans/history';
+import { explain, nodesOf, type PlanMode, type PlanNode, scansOf } from '../../../bench/fraud/plans/plan';
 import { createTestDatabase } from '../../support/test-database';
 
 const BUSY = 1;

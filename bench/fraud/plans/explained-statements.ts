@@ -1,5 +1,5 @@
-import { readFacts, storeEvaluation } from '../../src/lanes/fraud/fraud.statements';
-import type { Statement } from '../../src/platform/database/statement';
+import { readFacts, storeEvaluation } from '../../../src/lanes/fraud/fraud.statements';
+import type { Statement } from '../../../src/platform/database/statement';
 
 /** The statements of an evaluation with the values of one that is new, for the card that {@link card} names. */
 export interface ExplainedStatement {

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import type { Statement } from '../../src/platform/database/statement';
+import type { Statement } from '../../../src/platform/database/statement';
 
 /** A node of `EXPLAIN (ANALYZE, FORMAT JSON)`; the members that are looked at. */
 export interface PlanNode {
