@@ -25,18 +25,20 @@ export function captureTaker(entry: (...values: never[]) => unknown): { stack?: 
   return taker;
 }
 
-/** A statement's stack is taken anew after this long; what is held too long is held for longer. */
-const STACK_MS_MAX = 1_000;
+/** Stacks that are walked in a second; a few microseconds each. */
+const STACKS_PER_SECOND_MAX = 100;
 /** Statements are constants of the code; the bound is for the day on which one is not. */
-const STACKS_MAX = 500;
+const STATEMENTS_MAX = 500;
 
 /**
- * Who runs a statement: one stack per statement and second serves all its runs. They come from the same lines of code,
- * and a stack for each would cost as much as sending the statement.
+ * Who runs a statement. A pool that is busy enough for the cost to matter runs few statements, each from the same lines
+ * of code: beyond a hundred stacks in a second a statement's runs are taken to come from where its last one came from.
  */
 export class Takers {
   readonly #clock: Clock;
-  readonly #stacks = new Map<string, { readonly taker: { stack?: string }; readonly staleAtMs: number }>();
+  readonly #last = new Map<string, { stack?: string }>();
+  #secondEndsAtMs = 0;
+  #left = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -44,11 +46,16 @@ export class Takers {
 
   of(statement: string, entry: (...values: never[]) => unknown): { stack?: string } {
     const nowMs = this.#clock.now();
-    const known = this.#stacks.get(statement);
-    if (known !== undefined && nowMs < known.staleAtMs) return known.taker;
-    if (this.#stacks.size >= STACKS_MAX) this.#stacks.clear();
+    if (nowMs >= this.#secondEndsAtMs) {
+      this.#secondEndsAtMs = nowMs + 1_000;
+      this.#left = STACKS_PER_SECOND_MAX;
+    }
+    const last = this.#last.get(statement);
+    if (this.#left <= 0 && last !== undefined) return last;
+    this.#left -= 1;
+    if (this.#last.size >= STATEMENTS_MAX) this.#last.clear();
     const taker = captureTaker(entry);
-    this.#stacks.set(statement, { taker, staleAtMs: nowMs + STACK_MS_MAX });
+    this.#last.set(statement, taker);
     return taker;
   }
 }
