@@ -231,6 +231,12 @@ export const authorizationLimits = {
   },
 } as const;
 
+/** Bounds that only the fraud lane has. */
+export const fraudLimits = {
+  /** Evaluations of one card wait for each other; some milliseconds each, so this is a line of a hundred or a fault. */
+  cardTurnWaitMsMax: 500,
+} as const;
+
 /** Bounds of the fraud lane's overflow (contract 10), beside the count and the concurrency of its queue above. */
 export const fraudOverflowLimits = {
   /** A job older than this is closed as REVIEW, and somebody is told. */
