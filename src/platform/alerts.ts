@@ -5,6 +5,7 @@ export const ALERTS = [
   'ALERT_BULKHEAD_ZOMBIE',
   'ALERT_BULKHEAD_STUCK',
   'ALERT_OUTBOX_LAG',
+  'ALERT_TAX_COMPENSATION',
   'ALERT_UNEXPECTED_ERROR',
 ] as const;
 export type AlertName = (typeof ALERTS)[number];
