@@ -65,7 +65,7 @@ export class Answers {
     const { request, raw } = reply;
     draining.closed(raw);
     this.#onEnd(reply, exchange);
-    if (aborted) exchange.abandon?.();
+    if (aborted) exchange.entry?.abandon();
     const nowMs = clock.now();
     if (!aborted) exchange.onShed?.(nowMs - exchange.readAtMs);
     onAnswered?.({
@@ -110,7 +110,7 @@ class Followed implements OpenRequest {
    */
   halfClosed(): void {
     this.#exchange.halfClosed = true;
-    this.#exchange.abandon?.();
+    this.#exchange.entry?.abandon();
   }
 
   #end(aborted: boolean): void {

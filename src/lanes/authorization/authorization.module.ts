@@ -2,6 +2,7 @@ import { type DynamicModule, Inject, Module, type Provider } from '@nestjs/commo
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import type { LaneSettings } from '../../../config/environment';
 import { authorizationLimits, laneTable } from '../../../config/lanes';
+import { AdmissionInterceptor } from '../../ingress/admission.interceptor';
 import { IdempotencyCoordinator } from '../../ingress/idempotency.coordinator';
 import { LaneDatabase } from '../../platform/database/lane-database';
 import type { Clock } from '../../shared/clock';
@@ -147,6 +148,7 @@ export class AuthorizationModule implements OnApplicationBootstrap, BeforeApplic
       ],
       controllers: [AuthorizationController, MoveController],
       providers: [
+        AdmissionInterceptor,
         ...providersOf(own),
         ...moveProvidersOf(own),
         ...backgroundProviders(host, own.background, backgroundLimits()),
