@@ -11,6 +11,7 @@ import { connectLaneDataSource, laneDataSourceOptions } from '../platform/databa
 import { LaneDatabase } from '../platform/database/lane-database';
 import type { Statement } from '../platform/database/statement';
 import { observeBulkhead, observeDatabase } from '../platform/lane-observers';
+import type { DependencyHealth } from '../platform/lane-registry';
 import { LaneQueuesModule, laneRedisToken } from '../platform/queue/lane-queues';
 import type { ProducerRedis } from '../platform/queue/redis-connections';
 import type { ProblemKind } from '../shared/problem';
@@ -29,6 +30,8 @@ export interface LaneDemand {
   readonly entities: NonNullable<DataSourceOptions['entities']>;
   /** Hot statements: every connection parses them before the process is ready. */
   readonly statements: readonly Statement[];
+  /** What the lane leans on beside its database and its Redis; `degraded` where it fails, never unready (contract 13). */
+  readonly dependencies?: () => readonly DependencyHealth[];
 }
 
 /**
@@ -38,7 +41,7 @@ export interface LaneDemand {
 @Module({})
 export class LaneInfrastructureModule {
   static forLane(demand: LaneDemand): DynamicModule {
-    const { host, settings } = demand;
+    const { settings } = demand;
     const { lane, datasource, databaseUrl, redisUrl, specification } = settings;
     if (databaseUrl === null || redisUrl === null) throw new Error(`The lane ${lane} is not hosted by this process`);
     return {
@@ -66,13 +69,7 @@ export class LaneInfrastructureModule {
           queues: specification.queues.map(({ name, waitingMax }) => ({ name, waitingMax })),
         }),
       ],
-      providers: [
-        bulkheadsOf(demand),
-        permitsOf(),
-        admissionOf(demand),
-        databaseOf(demand),
-        registrationOf(host, settings),
-      ],
+      providers: [bulkheadsOf(demand), permitsOf(), admissionOf(demand), databaseOf(demand), registrationOf(demand)],
       exports: [LaneBulkheads, BULKHEAD, LANE_ADMISSION, LaneDatabase, LaneQueuesModule],
     };
   }
@@ -162,7 +159,8 @@ function databaseOf({ host, settings, statements }: LaneDemand): Provider {
   };
 }
 
-function registrationOf(host: LaneHost, { lane, specification }: LaneSettings): Provider {
+function registrationOf({ host, settings, dependencies }: LaneDemand): Provider {
+  const { lane, specification } = settings;
   return {
     provide: `LaneRegistration:${lane}`,
     inject: [LaneBulkheads, LaneDatabase, laneRedisToken(lane)],
@@ -173,7 +171,7 @@ function registrationOf(host: LaneHost, { lane, specification }: LaneSettings): 
         bulkheads: () => bulkheads.snapshots(),
         pool: () => database.view(),
         database: () => database.health(),
-        dependencies: async () => [await redis.health()],
+        dependencies: async () => [await redis.health(), ...(dependencies?.() ?? [])],
       });
       return true;
     },

@@ -50,6 +50,12 @@ export interface TaxFigures {
 /** The provider's answer. */
 export type Quote = TaxFigures;
 
+/** A quote under the id that its caller knows it by. */
+export interface StoredQuote {
+  readonly id: string;
+  readonly quote: Quote;
+}
+
 export type RateScope = 'country' | 'region' | 'postal_code';
 
 /** What stands in for the provider's answer: from a table whose rates somebody has certified (ADV-UC-01). */

@@ -54,7 +54,7 @@ export class ProviderSockets {
 
   #newAgent(): Agent {
     const { connectionsMax, connectMsMax, responseBytesMax } = this.#options;
-    const connect = buildConnector({ allowH2: false, timeout: connectMsMax, lookup: this.#resolver.lookup as never });
+    const connect = buildConnector({ allowH2: false, timeout: connectMsMax, lookup: this.#resolver.lookup });
     return new Agent({
       connections: connectionsMax,
       pipelining: 1,
