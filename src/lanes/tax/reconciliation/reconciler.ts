@@ -88,6 +88,11 @@ export class Reconciler {
   }
 
   #fill(): void {
+    // Set before a call failed that has been under way since.
+    if (this.#notBeforeMs > this.#options.clock.now()) {
+      this.#rest();
+      return;
+    }
     while (!this.#stopped && this.#running.size < this.#options.limits.concurrency) {
       const run = this.#chain().finally(() => {
         this.#running.delete(run);
