@@ -73,7 +73,7 @@ export const NEVER_EXCLUDED: readonly string[] = [
 
 /** One place, named as in messages: `US-CA`, or `US-CA 94102`. */
 export function placeName(jurisdictionCode: string, postalCode: string | null | undefined): string {
-  return postalCode == null ? jurisdictionCode : `${jurisdictionCode} ${postalCode}`;
+  return postalCode === null || postalCode === undefined ? jurisdictionCode : `${jurisdictionCode} ${postalCode}`;
 }
 
 /** What the authority says of each place on a date. */

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { sealCertificate } from '../../src/lanes/tax/compensation/certificate';
 import { say } from '../setup/report';
 import { certify } from './certification';
+import { runAtPace } from './checks/pace';
 import { runCommand } from './command';
 import { compensationPaths, readNeeded, todayUtc } from './places';
 import { withProvider } from './with-provider';
@@ -23,7 +24,7 @@ async function run(): Promise<void> {
       simulator: readNeeded(compensationPaths.simulator, 'it is part of the repository, restore it'),
       provider,
       today: todayUtc(),
-      paceMs: PACE_MS,
+      run: (file, table) => runAtPace(file, table, PACE_MS),
     }),
   );
   const {

@@ -75,7 +75,7 @@ export class Provider {
   /** State and local together; null where the provider does not know the postal code. */
   async combinedRate(country: string, region: string, postalCode: string): Promise<ExactDecimal | null> {
     const query = new URLSearchParams({ country, state: region });
-    const answer = await this.#call(`/v2/rates/${encodeURIComponent(postalCode)}?${query}`);
+    const answer = await this.#call(`/v2/rates/${encodeURIComponent(postalCode)}?${query.toString()}`);
     return answer === null ? null : postalSchema.parse(answer).rate.combined_rate;
   }
 
