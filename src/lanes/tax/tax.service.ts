@@ -23,6 +23,8 @@ export interface TaxServiceOptions {
   /** So long a process that was killed holds a key up; longer than any call of the provider lasts. */
   readonly claimMs: number;
   readonly onUnstored: (error: unknown) => void;
+  /** Runs the work of an execution, and knows of it until it ends. */
+  readonly track: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
 /** Who asks, under which key, and when to stop. */
@@ -53,12 +55,13 @@ export class TaxService {
    * @throws PaymentError `ERR_TAX_PROVIDER_UNAVAILABLE`; nothing is stored then, so that the same key runs again.
    */
   quote(call: QuoteCall): Promise<KeyedAnswer<StoredQuote>> {
-    return this.#options.coordinator.run(call.keyed, () => this.#run(call));
+    const { coordinator, track } = this.#options;
+    return track(() => coordinator.run(call.keyed, () => this.#run(call)));
   }
 
   /** @throws PaymentError 404 for an id that is none, or another caller's. */
   async read(caller: string, id: string): Promise<StoredQuote | ReconciledEstimate> {
-    const found = isQuoteId(id) ? await this.#find(caller, id) : null;
+    const found = isQuoteId(id) ? await this.#options.track(() => this.#find(caller, id)) : null;
     if (found === null) throw new PaymentError(taxProblems.notFound, 'There is no such quote.');
     return found;
   }

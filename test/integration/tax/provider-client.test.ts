@@ -142,10 +142,11 @@ describe('a call that is cut off', () => {
 
   it('ends at its limit where nothing comes, its socket closed', async () => {
     silent();
+    const others = open.size;
     const client = clientOf();
     expect(await reasonOf(client.quote(request, nobodyLeaves))).toBe('late');
     expect(client.openSockets).toBe(0);
-    await eventually('the server sees it', async () => open.size === 0);
+    await eventually('the server sees it', async () => open.size <= others);
   });
 
   it('ends at its limit where a body has no end', async () => {
@@ -178,7 +179,7 @@ describe('a call that is cut off', () => {
     const client = clientOf();
     const leaving = new AbortController();
     const call = reasonOf(client.quote(request, leaving.signal));
-    await eventually('it is open', async () => open.size === 1);
+    await eventually('it is open', async () => client.openSockets === 1);
     leaving.abort();
     expect(await call).toBe('aborted');
     expect(client.openSockets).toBe(0);
@@ -198,7 +199,7 @@ describe('a call that is cut off', () => {
     const client = clientOf();
     const leaving = new AbortController();
     const calls = [client.quote(request, leaving.signal), client.quote(request, nobodyLeaves)].map(reasonOf);
-    await eventually('both are open', async () => open.size >= 2);
+    await eventually('both are open', async () => client.openSockets === 2);
     leaving.abort();
     expect(await Promise.all(calls)).toEqual(['aborted', 'ok']);
     expect(await reasonOf(client.quote(request, nobodyLeaves))).toBe('ok');
