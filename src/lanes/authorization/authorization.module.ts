@@ -87,7 +87,8 @@ function moveProvidersOf({ clock, executionMsMax, background }: AuthorizationHos
     {
       provide: MoveRepository,
       inject: [LaneDatabase, AuthorizationRepository],
-      useFactory: (store: LaneDatabase, keys: AuthorizationRepository) => new MoveRepository(store, keys),
+      useFactory: (store: LaneDatabase, keys: AuthorizationRepository) =>
+        new MoveRepository(store, keys, authorizationLimits.cardLockWaitMsMax),
     },
     {
       provide: MoveService,
