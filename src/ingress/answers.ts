@@ -66,6 +66,7 @@ export class Answers {
     draining.closed(raw);
     this.#onEnd(reply, exchange);
     if (aborted) exchange.abandon?.();
+    exchange.onEnded?.();
     const nowMs = clock.now();
     if (!aborted) exchange.onShed?.(nowMs - exchange.readAtMs);
     onAnswered?.({

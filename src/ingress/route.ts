@@ -104,11 +104,14 @@ export function LaneRoute(options: LaneRouteOptions): MethodDecorator {
     idempotencyKey: options.idempotencyKey ?? false,
     bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX_DEFAULT,
     merchantMember: options.merchantMember ?? null,
+    gated: options.gated ?? false,
+    bodyAsText: options.bodyAsText ?? false,
   };
   return applyDecorators(
     RouteConfig({ policy }),
     RouteSchema({
-      ...(options.body !== undefined && { body: options.body }),
+      // Where the handler reads the text itself, the schema is for the API reference alone.
+      ...(options.body !== undefined && !policy.bodyAsText && { body: options.body }),
       querystring: options.query ?? NO_QUERY,
       ...(options.params !== undefined && { params: options.params }),
     }),
