@@ -32,8 +32,6 @@ export const TEXT_LENGTH_MAX = {
 } as const satisfies Partial<Record<ItemMember, number>>;
 const TEXT_MEMBERS = Object.keys(TEXT_LENGTH_MAX) as (keyof typeof TEXT_LENGTH_MAX)[];
 
-/** The house's own side of each entry; what an item names is the merchant's. */
-const CLEARING_PREFIX = 'CLEARING-';
 /** A positive integer without fraction, exponent or sign; JSON has no leading zeros. */
 const POSITIVE_INTEGER = /^[1-9]\d{0,15}$/;
 
@@ -48,7 +46,8 @@ export function isStorableText(text: string, lengthMax: number): boolean {
 
 /**
  * What is wrong with the form of an item, the first by contract 11's order of precedence; the item itself where
- * nothing is. Faults of state (the key, the account, its currency) are the flush's to find, behind the key.
+ * nothing is. Faults of state are the flush's to find, behind the key: what the key stands for, and what the account is,
+ * a clearing account among the rest, since a key that is in the journal is answered from there first.
  */
 export function judgeForm(written: WrittenItem, caller: Caller): LedgerItem | FailedOutcome {
   const { merchant_id: merchantId, external_transaction_id: externalTransactionId, account_id: accountId } = written;
@@ -73,9 +72,6 @@ export function judgeForm(written: WrittenItem, caller: Caller): LedgerItem | Fa
   if (occurredAtMicros === null) {
     const detail = 'Must be an RFC 3339 date-time with its zone, exact to the microsecond, from 2000 to 2099';
     return itemFault('ERR_INVALID_TIMESTAMP', detail, '/occurred_at');
-  }
-  if (accountId.startsWith(CLEARING_PREFIX)) {
-    return itemFault('ERR_INVALID_ACCOUNT_ID', 'A clearing account cannot be named', '/account_id');
   }
   return {
     merchantId,
