@@ -29,6 +29,8 @@ export interface LaneDemand {
   readonly entities: NonNullable<DataSourceOptions['entities']>;
   /** Hot statements: every connection parses them before the process is ready. */
   readonly statements: readonly Statement[];
+  /** The lane tells its state itself (contract 5): what it counts is not its permits. */
+  readonly tellsOwnState?: boolean;
 }
 
 /**
@@ -93,22 +95,21 @@ function limitsOf(specification: BulkheadSpecification): BulkheadLimits {
   };
 }
 
-function bulkheadsOf({ host, settings }: LaneDemand): Provider {
+function bulkheadsOf({ host, settings, tellsOwnState }: LaneDemand): Provider {
   const { lane, bulkhead, readBulkhead } = settings;
-  const make = (specification: BulkheadSpecification): Bulkhead =>
-    new Bulkhead(
-      limitsOf(specification),
-      host.clock,
-      observeBulkhead(host.metrics.bulkhead(specification.name), {
-        lane,
-        alerts: host.alerts,
-        log: host.log,
-        onStuck: () => host.onLaneStuck(lane),
-      }),
-    );
+  const make = (specification: BulkheadSpecification, stateIsOther = false): Bulkhead => {
+    const observer = observeBulkhead(host.metrics.bulkhead(specification.name), {
+      lane,
+      alerts: host.alerts,
+      log: host.log,
+      onStuck: () => host.onLaneStuck(lane),
+    });
+    const told = stateIsOther ? { ...observer, onStateChanged: () => {} } : observer;
+    return new Bulkhead(limitsOf(specification), host.clock, told);
+  };
   return {
     provide: LaneBulkheads,
-    useFactory: () => new LaneBulkheads(make(bulkhead), readBulkhead && make(readBulkhead)),
+    useFactory: () => new LaneBulkheads(make(bulkhead, tellsOwnState), readBulkhead && make(readBulkhead)),
   };
 }
 
