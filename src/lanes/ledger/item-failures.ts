@@ -12,9 +12,17 @@ export const itemFailures = {
     detail: 'Another item with this merchant_id and external_transaction_id stands in the journal.',
     retryable: false,
   },
-  ERR_INVALID_ACCOUNT_ID: { detail: 'There is no such account to book to.', retryable: false },
-  ERR_ACCOUNT_CLOSED: { detail: 'The account is closed.', retryable: false },
-  ERR_CURRENCY_MISMATCH: { detail: 'The account is kept in another currency.', retryable: false },
+  ERR_INVALID_ACCOUNT_ID: {
+    detail: 'There is no such account to book to.',
+    pointer: '/account_id',
+    retryable: false,
+  },
+  ERR_ACCOUNT_CLOSED: { detail: 'The account is closed.', pointer: '/account_id', retryable: false },
+  ERR_CURRENCY_MISMATCH: {
+    detail: 'The account is kept in another currency.',
+    pointer: '/currency',
+    retryable: false,
+  },
   ERR_STORE_UNAVAILABLE: {
     detail: 'The journal could not be reached in time; nothing was written. Send the item again.',
     retryable: true,
@@ -23,7 +31,7 @@ export const itemFailures = {
     detail: 'Whether the item was written is not known yet. Send it again: its key tells.',
     retryable: true,
   },
-} as const satisfies Record<ItemCode, { detail: string; retryable: boolean }>;
+} as const satisfies Record<ItemCode, { detail: string; pointer?: string; retryable: boolean }>;
 
 const outcomes = Object.fromEntries(
   ITEM_CODES.map((code): [ItemCode, FailedOutcome] => [
