@@ -22,7 +22,8 @@ export class Member extends DeadlineNode<Member> {
 
 /**
  * One row of the journal to be, and all who wait for it. Items of this process with the same key share it: the same
- * payload is answered with the row, another payload waits to see what becomes of the row (contract 11).
+ * payload is answered with the row; another payload, and whatever comes after it, waits to see what becomes of the row
+ * (contract 11), so that the answers are those of one item after another.
  */
 export class BufferedRow extends ListNode<BufferedRow> implements PendingRow {
   readonly item: LedgerItem;
@@ -52,6 +53,7 @@ export class BufferedRow extends ListNode<BufferedRow> implements PendingRow {
     return this.#members;
   }
 
+  /** Items behind the row that wait for its end, in the order of their admission. */
   get rivals(): readonly Member[] {
     return this.#rivals ?? [];
   }
@@ -65,10 +67,13 @@ export class BufferedRow extends ListNode<BufferedRow> implements PendingRow {
     return !this.#settled && this.#waitingMembers > 0;
   }
 
-  /** @returns true where the item is a twin: of the same payload. */
+  /**
+   * @returns true where the item is a twin: of the row's payload, and not behind one of another payload, whose turn
+   *   would come before its own.
+   */
   join(member: Member): boolean {
     member.row = this;
-    if (isSamePayload(this.item, member.item)) {
+    if (this.#rivals === null && this.isOfPayload(member.item)) {
       this.#members.push(member);
       this.#waitingMembers += 1;
       return true;
@@ -76,6 +81,10 @@ export class BufferedRow extends ListNode<BufferedRow> implements PendingRow {
     this.#rivals ??= [];
     this.#rivals.push(member);
     return false;
+  }
+
+  isOfPayload(item: LedgerItem): boolean {
+    return isSamePayload(this.item, item);
   }
 
   /** A member was answered without the row. @returns false where it was a rival. */

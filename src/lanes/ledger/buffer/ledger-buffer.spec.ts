@@ -279,6 +279,26 @@ describe('twins', () => {
     expect(room.items).toBe(0);
   });
 
+  it('an item behind one of another payload waits its turn, also where it is of the first payload', async () => {
+    const first = item('a', { accountId: 'ACC-NOBODY' });
+    admit([first, item('a'), first]);
+    clock.advance(20);
+    await flights[0]?.commit(() => failedWith('ERR_INVALID_ACCOUNT_ID'));
+    clock.advance(0);
+    await flights[1]?.commit(() => committed('ent_2'));
+    admit([item('a'), first, item('a')]);
+    clock.advance(20);
+    await flights[2]?.commit(() => committed('ent_2', true));
+    expect(answers.map(({ outcome }) => outcome)).toEqual([
+      failedWith('ERR_INVALID_ACCOUNT_ID'),
+      committed('ent_2'),
+      failedWith('ERR_IDEMPOTENCY_CONFLICT'),
+      committed('ent_2', true),
+      failedWith('ERR_IDEMPOTENCY_CONFLICT'),
+      committed('ent_2', true),
+    ]);
+  });
+
   it('the same key again, once it is answered, is a row of its own: the journal knows', async () => {
     admit([item('a')]);
     clock.advance(20);

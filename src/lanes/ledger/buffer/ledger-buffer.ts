@@ -189,12 +189,18 @@ export class LedgerBuffer implements Ingest {
     this.#noteDrained();
   };
 
-  /** Items of the row's key with another payload: what became of the row decides about them. */
+  /** Items behind the row: what became of it decides about them. */
   #settleRivals(row: BufferedRow, outcome: ItemOutcome): void {
     const rivals = row.rivals.filter((rival) => !rival.answered);
-    if (outcome.status === 'COMMITTED' || outcome.retryable) {
-      const fate = outcome.status === 'COMMITTED' ? failedWith('ERR_IDEMPOTENCY_CONFLICT') : outcome;
-      for (const rival of rivals) this.#answer(rival, fate);
+    if (outcome.status === 'COMMITTED') {
+      const duplicate: ItemOutcome = { ...outcome, duplicate: true };
+      for (const rival of rivals) {
+        this.#answer(rival, row.isOfPayload(rival.item) ? duplicate : failedWith('ERR_IDEMPOTENCY_CONFLICT'));
+      }
+      return;
+    }
+    if (outcome.retryable) {
+      for (const rival of rivals) this.#answer(rival, outcome);
       return;
     }
     // The row was refused, so the key may still be free for the next of them, exactly as if it had come afterwards.
