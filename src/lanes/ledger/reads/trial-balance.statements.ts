@@ -13,8 +13,7 @@ export const materialisedSums: Statement = {
   name: 'ledger_materialised_sums',
   text: `
 SELECT r.through_id, s.account_no, s.debits_minor::text AS debits, s.credits_minor::text AS credits,
-  (SELECT max(pg_relation_size(relid)) / current_setting('block_size')::integer
-     FROM pg_partition_tree('ledger_journal'))::integer AS blocks
+  (pg_relation_size('ledger_journal') / current_setting('block_size')::integer)::integer AS blocks
 FROM ledger_roll_up r LEFT JOIN ledger_account_sums s ON true`,
 };
 

@@ -22,7 +22,7 @@ interface SumRow {
   readonly account_no: number | null;
   readonly debits: string | null;
   readonly credits: string | null;
-  readonly blocks: number | null;
+  readonly blocks: number;
 }
 
 interface RowsRow {
