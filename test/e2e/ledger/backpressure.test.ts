@@ -82,7 +82,13 @@ beforeAll(async () => {
   identity = await createTestIdentity();
   postgres = await startOwnCluster({ durable: false });
   database = await createTestDatabase(postgres);
-  server = await startServer({ database, identity, environment: { PAYMENT_ROLE: 'ledger' } });
+  server = await startServer({
+    database,
+    identity,
+    environment: { PAYMENT_ROLE: 'ledger' },
+    // As the supervisor starts a lane's process: what is said of its memory holds for that.
+    nodeArguments: ['--max-old-space-size=192', '--max-semi-space-size=8'],
+  });
   bearers = {
     first: await identity.bearer({ subject: 'first' }),
     second: await identity.bearer({ subject: 'second' }),
