@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 /** Accounts whose totals are not the sums of their rows, in one snapshot. */
 async function wrongTotals(client: Client): Promise<unknown[]> {
-  const { rows } = await client.query(
+  const { rows } = await client.query<{ account_id: string }>(
     `SELECT t.account_id FROM ledger_account_totals t
      LEFT JOIN (
        SELECT account_no, sum(debit) AS debits, sum(credit) AS credits, count(*) AS entries FROM (

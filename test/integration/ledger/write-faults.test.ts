@@ -1,5 +1,4 @@
-import type { Client } from 'pg';
-import { DatabaseError } from 'pg';
+import type { Client, DatabaseError } from 'pg';
 import type { LedgerItem } from '../../../src/lanes/ledger/ledger';
 import { JournalRepository } from '../../../src/lanes/ledger/write/journal.repository';
 import { insertEntries } from '../../../src/lanes/ledger/write/journal.statements';
