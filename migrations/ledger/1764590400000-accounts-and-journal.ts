@@ -82,6 +82,12 @@ export class AccountsAndJournal1764590400000 implements MigrationInterface {
     // Rows lie in the order of their ids but for what flushes mix; the tail behind the roll-up is found by this.
     await runner.query(`
       CREATE INDEX ledger_journal_in_order ON ledger_journal USING brin (id) WITH (pages_per_range = 16, autosummarize)`);
+    // For the owner, once, after such a restoration and before the lane is started; the lane refuses to start without.
+    await runner.query(`
+      CREATE FUNCTION ledger_lift_numbering() RETURNS bigint LANGUAGE sql AS $$
+        UPDATE ledger_numbering SET base = greatest(base, (SELECT coalesce(max(id), 0) FROM ledger_journal)) RETURNING base
+      $$`);
+    await runner.query(`REVOKE ALL ON FUNCTION ledger_lift_numbering() FROM PUBLIC`);
     await runner.query(`GRANT SELECT ON ledger_numbering TO ledger_app`);
     await runner.query(`GRANT SELECT, INSERT ON ledger_journal TO ledger_app`);
   }
@@ -99,6 +105,7 @@ export class AccountsAndJournal1764590400000 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`DROP FUNCTION ledger_lift_numbering()`);
     await runner.query(`DROP TABLE ledger_journal, ledger_numbering, ledger_accounts`);
     await runner.query(`DROP FUNCTION ledger_journal_is_append_only()`);
   }

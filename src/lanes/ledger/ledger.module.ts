@@ -1,7 +1,8 @@
 import { type DynamicModule, Inject, Module } from '@nestjs/common';
-import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import type { LaneSettings } from '../../../config/environment';
 import { ledgerLimits } from '../../../config/lanes';
+import { LaneDatabase } from '../../platform/database/lane-database';
 import type { LaneHost } from '../lane-host';
 import { LaneInfrastructureModule } from '../lane-infrastructure.module';
 import { BalanceRollUp } from './balances/balance-roll-up';
@@ -10,14 +11,17 @@ import { httpControllers, httpProviders, httpStatements } from './ledger.http';
 import { ingestProviders, ingestStatements } from './ledger.ingest';
 import { observeLedger } from './ledger.metrics';
 import { ledgerProblems } from './ledger.problems';
+import { checkNumbering } from './write/numbering';
 
 /** The ledger lane: items gather in one buffer and reach the journal in micro-batches, each with its own answer (contract 11). */
 @Module({})
-export class LedgerModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class LedgerModule implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   readonly #rollUp: BalanceRollUp;
+  readonly #database: LaneDatabase;
 
-  constructor(@Inject(BalanceRollUp) rollUp: BalanceRollUp) {
+  constructor(@Inject(BalanceRollUp) rollUp: BalanceRollUp, @Inject(LaneDatabase) database: LaneDatabase) {
     this.#rollUp = rollUp;
+    this.#database = database;
   }
 
   static register(host: LaneHost, settings: LaneSettings): DynamicModule {
@@ -42,6 +46,10 @@ export class LedgerModule implements OnApplicationBootstrap, BeforeApplicationSh
       ],
       exports: [LedgerBuffer],
     };
+  }
+
+  onModuleInit(): Promise<void> {
+    return checkNumbering(this.#database);
   }
 
   onApplicationBootstrap(): void {

@@ -255,6 +255,8 @@ export class LedgerBuffer implements Ingest {
     const { items } = this.#room;
     if (refused) this.#state.observe(items, true);
     else this.#state.observe(items);
+    // A comparison where nothing is due: in a lane that falls quiet time alone makes it NORMAL again.
+    this.#alarm.setFor(this.#state.dueMs);
   }
 
   #setAlarm(): void {
