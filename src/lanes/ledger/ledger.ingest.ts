@@ -12,6 +12,7 @@ import { FlushRunner } from './write/flush-runner';
 import { JournalRepository } from './write/journal.repository';
 import { journalStatements } from './write/journal.statements';
 import { JournalWriter } from './write/journal-writer';
+import { OneATurn } from './write/one-a-turn';
 import { PoisonSplitter } from './write/poison-splitter';
 
 /** The bounds of ingest, from the lane table. */
@@ -42,13 +43,14 @@ export function ingestProviders(host: LaneHost, limits: IngestLimits, observer: 
       inject: [Room, LaneBulkheads, LaneDatabase],
       useFactory: (room: Room, bulkheads: LaneBulkheads, store: LaneDatabase): LedgerBuffer => {
         const runner = makeRunner(store, host, observer);
+        const turn = new OneATurn();
         const buffer = new LedgerBuffer({
           limits,
           room,
           clock: host.clock,
           bulkhead: bulkheads.main,
           flush: async (rows) => {
-            const wait = faults.beforeWork();
+            const wait = faults.beforeWork() ?? turn.enter();
             if (wait !== null) await wait;
             await runner.run(rows);
           },

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../shared/clock';
 
-/** The event loop's share of a request's work at a time: with everything else between, its delay stays far below 20 ms. */
-const TURN_MS = 2;
+/** The event loop's share of long work at a time: short beside the collections of garbage and statements between. */
+const TURN_MS = 1;
 
 /** A part of some work: goes on until `enough` says so. @returns whether the work is finished. */
 export type Part = (enough: () => boolean) => boolean;
@@ -13,7 +13,7 @@ interface Job {
 }
 
 /**
- * Long work of many requests on one event loop: one turn of a few milliseconds in each round of the loop, whoever's it
+ * Long work of many requests on one event loop: one turn of a millisecond in each round of the loop, whoever's it
  * is, the first come first. Work that is short is done at once and never comes here.
  */
 export class Turns {

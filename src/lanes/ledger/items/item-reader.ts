@@ -59,6 +59,7 @@ export class ItemReader {
   /** The members' order in the item before: one sender writes them all in the same. */
   readonly #order = Array.from({ length: MEMBER_COUNT }, (_, index) => index);
   readonly #values: string[] = Array.from({ length: MEMBER_COUNT }, () => '');
+  readonly #scratch = Object.fromEntries(ITEM_MEMBERS.map((name) => [name, ''])) as WrittenItem;
   /** A backslash, or a control character, which JSON allows between values and not within them: all others are not. */
   readonly #unusual = /[^ -[\]-\uffff]/g;
   #unusualAt = -1;
@@ -144,19 +145,19 @@ export class ItemReader {
     return this.#unusual.exec(this.#text)?.index ?? Infinity;
   }
 
+  /** One object for all items: it is read and forgotten, and would be most of what reading leaves to be collected. */
   #written(): WrittenItem {
-    const [itemId, merchantId, externalTransactionId, accountId, type, amountMinor, currency, occurredAt] = this
-      .#values as [string, string, string, string, string, string, string, string];
-    return {
-      item_id: itemId,
-      merchant_id: merchantId,
-      external_transaction_id: externalTransactionId,
-      account_id: accountId,
-      type,
-      amount_minor: amountMinor,
-      currency,
-      occurred_at: occurredAt,
-    };
+    const written = this.#scratch;
+    const values = this.#values;
+    written.item_id = values[0] as string;
+    written.merchant_id = values[1] as string;
+    written.external_transaction_id = values[2] as string;
+    written.account_id = values[3] as string;
+    written.type = values[4] as string;
+    written.amount_minor = values[5] as string;
+    written.currency = values[6] as string;
+    written.occurred_at = values[7] as string;
+    return written;
   }
 
   #judge(written: WrittenItem): ReadItem {
