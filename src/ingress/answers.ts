@@ -45,19 +45,19 @@ export class Answers {
   }
 
   follow(request: FastifyRequest, reply: FastifyReply, exchange: Exchange): void {
-    const { raw } = reply;
     request.exchange = exchange;
     reply.header(REQUEST_ID_HEADER, request.id);
-    this.#options.draining.opened(raw);
+    this.#options.draining.opened(reply.raw);
     const connection = connectionOf(request.raw.socket);
     const followed = new Followed(reply, exchange, (aborted) => {
       connection?.closed(followed);
       this.#end(reply, exchange, aborted);
     });
-    raw.once('finish', () => followed.finish());
+    // It comes once by itself; `once` would cost a wrapper for each request.
+    reply.raw.on('finish', followed.finish);
     if (connection !== undefined) connection.opened(followed);
     // An injected request: its response closes by itself.
-    else raw.once('close', () => followed.cut());
+    else reply.raw.on('close', () => followed.cut());
   }
 
   #end(reply: FastifyReply, exchange: Exchange, aborted: boolean): void {
@@ -65,7 +65,7 @@ export class Answers {
     const { request, raw } = reply;
     draining.closed(raw);
     this.#onEnd(reply, exchange);
-    if (aborted) exchange.abandon?.();
+    if (aborted) exchange.entry?.abandon();
     exchange.onEnded?.();
     const nowMs = clock.now();
     if (!aborted) exchange.onShed?.(nowMs - exchange.readAtMs);
@@ -96,9 +96,7 @@ class Followed implements OpenRequest {
     this.#onEnd = onEnd;
   }
 
-  finish(): void {
-    this.#end(false);
-  }
+  readonly finish = (): void => this.#end(false);
 
   cut(): void {
     this.#end(!this.response.writableFinished);
@@ -111,7 +109,7 @@ class Followed implements OpenRequest {
    */
   halfClosed(): void {
     this.#exchange.halfClosed = true;
-    this.#exchange.abandon?.();
+    this.#exchange.entry?.abandon();
   }
 
   #end(aborted: boolean): void {

@@ -26,8 +26,8 @@ export class Exchange {
   /** When the body had been read; the origin of shed times (contract 14). */
   readAtMs = 0;
   execution: Execution | null = null;
-  /** Tells the bulkhead that nobody waits any more; null while there is nothing to tell. */
-  abandon: (() => void) | null = null;
+  /** The entry into the bulkhead, to tell it that nobody waits any more; null while there is nothing to tell. */
+  entry: { abandon(): void } | null = null;
   /** The code of the problem document it was answered with. */
   problemCode: string | null = null;
   /** Called once when it has ended: answered, or left by its client. */
@@ -74,6 +74,13 @@ export function callerOf(request: FastifyRequest): Caller {
   const { caller } = exchangeOf(request);
   if (caller === null) throw new Error(`${request.method} ${request.routeOptions.url ?? ''} has no caller: no policy`);
   return caller;
+}
+
+/** The running execution of a lane route: its abort signal, its wait in the queue. */
+export function executionOf(request: FastifyRequest): Execution {
+  const { execution } = exchangeOf(request);
+  if (execution === null) throw new Error('Only the handler of an admitted request has an execution');
+  return execution;
 }
 
 /** The path of a request as its sender wrote it, without the query. */

@@ -1,7 +1,9 @@
-import { applyDecorators } from '@nestjs/common';
+import { applyDecorators, Inject, type InjectionToken, Req, Res } from '@nestjs/common';
 import { RouteConfig, RouteSchema } from '@nestjs/platform-fastify';
 import { ApiBearerAuth, ApiBody, ApiHeader, ApiOperation, ApiParam, ApiQuery, ApiResponse } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { AdmissionInterceptor } from './admission.interceptor';
 import { PROBLEM_CONTENT_TYPE } from './render-problem';
 import type { RoutePolicy } from './route-policy';
 
@@ -23,6 +25,11 @@ export interface LaneRouteOptions extends Partial<RoutePolicy> {
   readonly query?: ObjectSchema;
   readonly params?: ObjectSchema;
   readonly summary?: string;
+  /**
+   * Which of the lane's {@link AdmissionInterceptor}s admits to the route: a lane with a second bulkhead has a second. Null
+   * where a permit is not what bounds the route's callers: the lane's own gate does (contract 11).
+   */
+  readonly admission?: InjectionToken<AdmissionInterceptor> | null;
   /** Successful answers by status, for the API reference. */
   readonly answers?: Readonly<Record<number, z.ZodType>>;
 }
@@ -89,9 +96,37 @@ function describe(options: LaneRouteOptions, policy: RoutePolicy): MethodDecorat
   ];
 }
 
+type Handler = (this: object, ...args: unknown[]) => unknown;
+
 /**
- * A route of a lane: its policy for the edge, its schemas for Fastify's validation (before the permit, contract 4.2)
- * and its page in the API reference, said once.
+ * Puts the lane's admission around a handler, which gets two more parameters behind its own: the request and the reply.
+ * Being part of `LaneRoute`, it cannot be forgotten.
+ */
+function admitted(token: InjectionToken<AdmissionInterceptor>): MethodDecorator {
+  return (controller, name, descriptor) => {
+    const handler = descriptor.value as unknown as Handler;
+    const requestAt = handler.length;
+    const replyAt = requestAt + 1;
+    const admission = Symbol(`admission of ${String(name)}`);
+    Inject(token)(controller, admission);
+    Req()(controller, name, requestAt);
+    Res({ passthrough: true })(controller, name, replyAt);
+    const guarded: Handler = function (...args) {
+      const interceptor = (this as Record<symbol, AdmissionInterceptor>)[admission] as AdmissionInterceptor;
+      return interceptor.intercept(args[requestAt] as FastifyRequest, args[replyAt] as FastifyReply, () =>
+        handler.apply(this, args),
+      );
+    };
+    for (const key of Reflect.getMetadataKeys(handler) as unknown[]) {
+      Reflect.defineMetadata(key, Reflect.getMetadata(key, handler), guarded);
+    }
+    (descriptor as PropertyDescriptor).value = guarded;
+  };
+}
+
+/**
+ * A route of a lane: admission, its policy for the edge, its schemas for Fastify's validation (before the permit, contract 4.2)
+ * and its page in the API reference, said once. The lane's module provides the interceptor.
  *
  *     @Post()
  *     @LaneRoute({ lane: 'tax', scope: 'tax', idempotencyKey: true, body: quoteRequest })
@@ -108,6 +143,8 @@ export function LaneRoute(options: LaneRouteOptions): MethodDecorator {
     bodyAsText: options.bodyAsText ?? false,
   };
   return applyDecorators(
+    // First of all: what the others note, they note of the guarded handler.
+    ...(options.admission === null ? [] : [admitted(options.admission ?? AdmissionInterceptor)]),
     RouteConfig({ policy }),
     RouteSchema({
       // Where the handler reads the text itself, the schema is for the API reference alone.

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { identityOf, type ProcessIdentity } from '../os/processes';
+import { memoryOptions } from '../../../src/roles/memory-options';
 
 export interface ApplicationExit {
   code: number | null;
@@ -18,10 +19,10 @@ function isReady(message: unknown): message is ReadyMessage {
 }
 
 /**
- * A live heap is some 50 MiB a lane. Left to itself V8 sizes its generations by the machine's memory, and a process that
- * serves a few thousand requests a second grows by garbage alone to several hundred.
+ * All lanes in one heap, of which some 70 MiB live. Left to itself V8 sizes its generations by the machine's memory, and
+ * a process that serves a few thousand requests a second grows by garbage alone to several hundred.
  */
-const MEMORY_FLAGS = ['--max-old-space-size=256', '--max-semi-space-size=8'];
+const HEAP_MIB_MAX = 256;
 
 /** The served process. It has a group of its own, so that Ctrl-C reaches it only through the launcher, once. */
 export class Application {
@@ -47,7 +48,7 @@ export class Application {
     // It drains and ends by itself when this channel closes, which a kill -9 of the launcher does too.
     const stdio: ('inherit' | 'ignore' | 'ipc')[] = ['ignore', 'inherit', 'inherit', 'ipc'];
     return new Application(
-      spawn(process.execPath, [...MEMORY_FLAGS, main], { env: environment, stdio, detached: true }),
+      spawn(process.execPath, [...memoryOptions(HEAP_MIB_MAX), main], { env: environment, stdio, detached: true }),
     );
   }
 

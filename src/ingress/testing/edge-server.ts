@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { Body, Controller, Get, HttpCode, Module, Param, Post, Query, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Module, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -11,14 +11,16 @@ import type { Clock } from '../../shared/clock';
 import {
   AdmissionInterceptor,
   BULKHEAD,
-  CurrentExecution,
   LANE_ADMISSION,
   type LaneAdmission,
+  STAND_IN,
+  type StandIn,
 } from '../admission.interceptor';
 import type { Answered } from '../answers';
 import type { Caller } from '../caller';
 import { Draining } from '../draining';
 import { edgeFastifyOptions, type ServerTimes } from '../edge-options';
+import { executionOf } from '../exchange';
 import { IdempotencyCoordinator } from '../idempotency.coordinator';
 import { type Edge, installEdge } from '../install-edge';
 import { keyedRequestOf, markReplayed } from '../keyed-request';
@@ -46,7 +48,6 @@ export class TestWorkHolder {
 const lane = { lane: 'orders', scope: 'orders' } as const;
 
 @Controller('/v1/orders')
-@UseInterceptors(AdmissionInterceptor)
 class OrdersController {
   constructor(
     private readonly work: TestWorkHolder,
@@ -61,8 +62,8 @@ class OrdersController {
     body: orderSchema,
     answers: { 201: orderSchema },
   })
-  create(@Body() body: OrderBody, @CurrentExecution() execution: Execution): unknown {
-    return this.work.current.run(body, execution);
+  create(@Body() body: OrderBody, @Req() request: FastifyRequest): unknown {
+    return this.work.current.run(body, executionOf(request));
   }
 
   @Post('keyed')
@@ -70,13 +71,12 @@ class OrdersController {
   @LaneRoute({ ...lane, idempotencyKey: true, body: orderSchema })
   async keyed(
     @Body() body: OrderBody,
-    @CurrentExecution() execution: Execution,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<unknown> {
     const { answer, replayed } = await this.coordinator.run(keyedRequestOf(request), async () => ({
       kind: 'answered' as const,
-      answer: await this.work.current.run(body, execution),
+      answer: await this.work.current.run(body, executionOf(request)),
       replayed: false,
     }));
     markReplayed(reply, replayed);
@@ -121,6 +121,7 @@ export interface EdgeServerOptions {
   readonly abortWhenAbandoned?: boolean;
   readonly beforeWork?: () => Promise<void> | null;
   readonly observer?: BulkheadObserver;
+  readonly standIn?: StandIn;
 }
 
 export interface EdgeServer {
@@ -179,6 +180,8 @@ export async function startEdgeServer(options: EdgeServerOptions = {}): Promise<
       { provide: LANE_ADMISSION, useValue: admission },
       { provide: IdempotencyCoordinator, useValue: coordinator },
       { provide: TestWorkHolder, useValue: work },
+      { provide: STAND_IN, useValue: options.standIn ?? null },
+      AdmissionInterceptor,
     ],
   })
   class TestModule {}

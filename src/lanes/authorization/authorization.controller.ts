@@ -1,6 +1,5 @@
-import { Body, Controller, Get, Param, Post, Query, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AdmissionInterceptor } from '../../ingress/admission.interceptor';
 import { callerOf } from '../../ingress/exchange';
 import { keyedRequestOf, markReplayed, scopeHashOf } from '../../ingress/keyed-request';
 import { LaneRoute } from '../../ingress/route';
@@ -19,7 +18,6 @@ const PATH = '/v1/authorizations';
 const route = { lane: 'authorization', scope: 'authorizations' } as const;
 
 @Controller(PATH)
-@UseInterceptors(AdmissionInterceptor)
 export class AuthorizationController {
   constructor(private readonly service: AuthorizationService) {}
 

@@ -2,6 +2,7 @@ import { type DynamicModule, Inject, Module, type Provider } from '@nestjs/commo
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import type { LaneSettings } from '../../../config/environment';
 import { authorizationLimits, laneTable } from '../../../config/lanes';
+import { AdmissionInterceptor } from '../../ingress/admission.interceptor';
 import { IdempotencyCoordinator } from '../../ingress/idempotency.coordinator';
 import { LaneDatabase } from '../../platform/database/lane-database';
 import type { Clock } from '../../shared/clock';
@@ -86,7 +87,8 @@ function moveProvidersOf({ clock, executionMsMax, background }: AuthorizationHos
     {
       provide: MoveRepository,
       inject: [LaneDatabase, AuthorizationRepository],
-      useFactory: (store: LaneDatabase, keys: AuthorizationRepository) => new MoveRepository(store, keys),
+      useFactory: (store: LaneDatabase, keys: AuthorizationRepository) =>
+        new MoveRepository(store, keys, authorizationLimits.cardLockWaitMsMax),
     },
     {
       provide: MoveService,
@@ -147,6 +149,7 @@ export class AuthorizationModule implements OnApplicationBootstrap, BeforeApplic
       ],
       controllers: [AuthorizationController, MoveController],
       providers: [
+        AdmissionInterceptor,
         ...providersOf(own),
         ...moveProvidersOf(own),
         ...backgroundProviders(host, own.background, backgroundLimits()),

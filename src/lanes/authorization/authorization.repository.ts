@@ -123,7 +123,8 @@ class RollBack extends Error {
   override readonly name = 'RollBack';
 }
 
-async function limitLocks(connection: StatementRunner, lockWaitMsMax: number): Promise<void> {
+/** For the rest of the transaction. */
+export async function limitLocks(connection: StatementRunner, lockWaitMsMax: number): Promise<void> {
   await connection.query(limitLockWait, [`${lockWaitMsMax}ms`]);
 }
 

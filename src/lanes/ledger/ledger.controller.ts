@@ -14,7 +14,7 @@ const BATCH_BYTES_MAX = 8 * 1024 * 1024;
 export const BATCH_ITEMS_MAX = 5_000;
 const JSON_CONTENT_TYPE = 'application/json; charset=utf-8';
 
-const door = { lane: 'ledger', scope: 'ledger', gated: true, bodyAsText: true } as const;
+const door = { lane: 'ledger', scope: 'ledger', admission: null, gated: true, bodyAsText: true } as const;
 
 /**
  * The doors of ingest. They take no permit: those of this lane are its flushes, and what bounds its callers is the room

@@ -1,7 +1,12 @@
 import type { Provider } from '@nestjs/common';
 import { ulid } from 'ulid';
 import type { LaneSettings } from '../../../config/environment';
-import { BULKHEAD, LANE_ADMISSION, type LaneAdmission } from '../../ingress/admission.interceptor';
+import {
+  AdmissionInterceptor,
+  BULKHEAD,
+  LANE_ADMISSION,
+  type LaneAdmission,
+} from '../../ingress/admission.interceptor';
 import { LaneDatabase } from '../../platform/database/lane-database';
 import type { Statement } from '../../platform/database/statement';
 import { LaneBulkheads } from '../lane-bulkheads';
@@ -95,6 +100,7 @@ function readProviders(host: LaneHost, settings: LaneSettings): Provider[] {
   return [
     { provide: BULKHEAD, inject: [LaneBulkheads], useFactory: ({ reads }: LaneBulkheads) => reads },
     { provide: LANE_ADMISSION, useValue: admission },
+    AdmissionInterceptor,
     {
       provide: AccountRepository,
       inject: [LaneDatabase],

@@ -6,7 +6,7 @@ import type { LaneFaults } from '../faults';
 import type { DependencyHealth, PoolView } from '../lane-registry';
 import { DatabaseProbe } from './database-probe';
 import { CommitRolledBackError, isConnectionLoss, StatementTimedOutError } from './driver-errors';
-import { captureTaker, HeldConnections } from './held-connections';
+import { captureTaker, HeldConnections, Takers } from './held-connections';
 import { PoolFiller } from './pool-filler';
 import { destroySocket, idleClients, removeIdleClient } from './pool-internals';
 import { type Slot, SlotQueue, unavailable } from './slot-queue';
@@ -53,6 +53,7 @@ export class LaneDatabase implements LaneStore {
   readonly #queue: SlotQueue;
   readonly #filler: PoolFiller;
   readonly #held: HeldConnections;
+  readonly #takers: Takers;
   readonly #probe: DatabaseProbe;
   readonly #slots = new Set<Slot>();
   readonly #doomed = new WeakSet<PoolClient>();
@@ -76,6 +77,7 @@ export class LaneDatabase implements LaneStore {
     this.#held = new HeldConnections(clock, options.heldMsMax ?? HELD_MS_MAX, (heldMs, takenBy) =>
       observer.onHeldTooLong?.(heldMs, takenBy),
     );
+    this.#takers = new Takers(clock);
     this.#filler = new PoolFiller(pool, {
       connections,
       clock,
@@ -115,7 +117,7 @@ export class LaneDatabase implements LaneStore {
   }
 
   async query<Row extends object>(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    const taker = captureTaker(this.query);
+    const taker = this.#takers.of(statement.name, this.query);
     const slot = await this.#take();
     const holding = this.#held.add(taker);
     let failure: unknown = null;

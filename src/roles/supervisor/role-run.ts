@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { memoryOptions } from '../memory-options';
 import type { ProcessSpecification } from './role-table';
 
 export interface RunExit {
@@ -19,13 +20,10 @@ export interface RunOptions {
   onExit(exit: RunExit): void;
 }
 
-/** V8's young generation; larger ones add up to three times as much to a process that makes much garbage. */
-const SEMI_SPACE_MIB_MAX = 8;
-
 /** Node's own options go on to the processes; a debugger's port can be held by one of them only. */
 function nodeOptions({ heapMibMax }: ProcessSpecification): string[] {
   const inherited = process.execArgv.filter((option) => !option.startsWith('--inspect'));
-  return [...inherited, `--max-old-space-size=${heapMibMax}`, `--max-semi-space-size=${SEMI_SPACE_MIB_MAX}`];
+  return [...inherited, ...memoryOptions(heapMibMax)];
 }
 
 /**

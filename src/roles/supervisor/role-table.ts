@@ -21,10 +21,10 @@ export interface ProcessSpecification {
 }
 
 export const roleTable = {
-  authorization: { niceness: -10, heapMibMax: 128, threadPoolSize: 4 },
-  fraud: { niceness: 5, heapMibMax: 128, threadPoolSize: 4 },
-  tax: { niceness: 10, heapMibMax: 128, threadPoolSize: 4 },
+  authorization: { niceness: -10, heapMibMax: 160, threadPoolSize: 4 },
+  fraud: { niceness: 5, heapMibMax: 160, threadPoolSize: 4 },
+  tax: { niceness: 10, heapMibMax: 160, threadPoolSize: 4 },
   // 64 MiB of bodies and 10,000 items may be in memory at once (contract 11).
   ledger: { niceness: 5, heapMibMax: 256, threadPoolSize: 4 },
-  operator: { niceness: 10, heapMibMax: 128, threadPoolSize: 4 },
+  operator: { niceness: 10, heapMibMax: 160, threadPoolSize: 4 },
 } as const satisfies Record<SupervisedRole, ProcessSpecification>;

@@ -162,13 +162,13 @@ describe.each<MoveKind>(['capture', 'reversal', 'refund'])('twins of a %s', (kin
 });
 
 describe('a card that is locked elsewhere', () => {
-  it('is waited for 250 ms by what gives money back to it, then ERR_CARD_BUSY', async () => {
+  it('is waited for 100 ms by what gives money back to it, then ERR_CARD_BUSY', async () => {
     const { id, card } = await place();
     const holder = await hold(`SELECT FROM cards WHERE token = '${card}' FOR NO KEY UPDATE`);
     const startedAt = performance.now();
     expect((await tryMove(one.runner, { kind: 'reversal', target: id })).result).toBe('ERR_CARD_BUSY');
     const elapsedMs = performance.now() - startedAt;
-    expect(elapsedMs).toBeGreaterThan(230);
+    expect(elapsedMs).toBeGreaterThan(95);
     expect(elapsedMs).toBeLessThan(1_500);
     await holder.release();
     expect((await tryMove(one.runner, { kind: 'reversal', target: id })).result).toBe('moved');
@@ -202,7 +202,7 @@ describe('a card that is locked elsewhere', () => {
         return result;
       }),
     );
-    await new Promise((resolve) => setTimeout(resolve, 120));
+    await new Promise((resolve) => setTimeout(resolve, 60));
     over = true;
     expect(early).toBe(4);
     expect(one.runner.lockWaiters).toBe(8);

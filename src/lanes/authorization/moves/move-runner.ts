@@ -17,7 +17,7 @@ export interface MoveRunnerOptions {
   readonly clock: Clock;
   /**
    * Moves of this process that wait for a locked card or authorization at once. Each holds a connection for as long as
-   * lock_timeout (250 ms), and a hot card must not hold the lane (contract 9).
+   * it waits (100 ms for a lock), and a hot card must not hold the lane (contract 9).
    */
   readonly lockWaitersMax: number;
   /** The lane's execution limit: nothing is tried again that could not end within it. */

@@ -1,6 +1,5 @@
-import { Body, Controller, Get, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Req, Res } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AdmissionInterceptor } from '../../../ingress/admission.interceptor';
 import { callerOf } from '../../../ingress/exchange';
 import { keyedRequestOf, markReplayed } from '../../../ingress/keyed-request';
 import { LaneRoute } from '../../../ingress/route';
@@ -27,7 +26,6 @@ const move = { ...read, idempotencyKey: true } as const;
 
 /** What becomes of an authorization: captures, reversals and refunds (contract 9). */
 @Controller('/v1')
-@UseInterceptors(AdmissionInterceptor)
 export class MoveController {
   constructor(private readonly service: MoveService) {}
 

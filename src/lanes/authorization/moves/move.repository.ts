@@ -1,6 +1,11 @@
 import type { LaneStore } from '../../../platform/database/statement';
 import { amountMinorFromText } from '../../../shared/money';
-import { authorizationOf, type AuthorizationRepository, type AuthorizationRow } from '../authorization.repository';
+import {
+  authorizationOf,
+  type AuthorizationRepository,
+  type AuthorizationRow,
+  limitLocks,
+} from '../authorization.repository';
 import type { CaptureRecord, MoveKind, MoveOutcome, MoveRecord, MoveRequest, MoveStore, StoredMove } from './move';
 import { findCapture, findStoredMove, moveSkippingLocks, moveWaitingForLocks } from './move.statements';
 
@@ -33,12 +38,13 @@ export class MoveRepository implements MoveStore {
   constructor(
     private readonly store: LaneStore,
     private readonly keys: Pick<AuthorizationRepository, 'tryKey'>,
+    /** The longest wait for each lock of a move that waits for locks (contract 9). */
+    private readonly lockWaitMsMax: number,
   ) {}
 
   async move(request: MoveRequest, rowId: string, waits: boolean): Promise<MoveOutcome> {
     const { kind, keyed, caller, targetRowId, amountMinor, merchants } = request;
-    const statement = (waits ? moveWaitingForLocks : moveSkippingLocks)[kind];
-    const [row] = await this.store.query<OutcomeRow>(statement, [
+    const values = [
       keyed.scopeHash,
       keyed.payloadHash,
       rowId,
@@ -46,7 +52,13 @@ export class MoveRepository implements MoveStore {
       targetRowId,
       amountMinor,
       merchants === '*' ? null : merchants,
-    ]);
+    ];
+    const [row] = waits
+      ? await this.store.transaction(async (connection) => {
+          await limitLocks(connection, this.lockWaitMsMax);
+          return connection.query<OutcomeRow>(moveWaitingForLocks[kind], values);
+        })
+      : await this.store.query<OutcomeRow>(moveSkippingLocks[kind], values);
     if (row === undefined) return { kind: 'unknown' };
     switch (row.outcome) {
       case 'moved':

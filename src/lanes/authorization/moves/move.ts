@@ -63,7 +63,7 @@ export interface MoveStore {
   /**
    * Makes the move in one statement, which is one transaction.
    *
-   * @param waits whether it waits for a locked card or authorization, for as long as the connection's lock_timeout.
+   * @param waits whether it waits for a locked card or authorization, for a tenth of a second each.
    */
   move(request: MoveRequest, rowId: string, waits: boolean): Promise<MoveOutcome>;
   findStored(request: MoveRequest): Promise<StoredMove | null>;

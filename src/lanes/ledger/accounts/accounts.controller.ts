@@ -1,6 +1,5 @@
-import { Body, Controller, Get, Param, Post, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { AdmissionInterceptor } from '../../../ingress/admission.interceptor';
 import { LaneRoute } from '../../../ingress/route';
 import { PaymentError } from '../../../shared/problem';
 import { isStorableText, TEXT_LENGTH_MAX } from '../items/item-form';
@@ -13,7 +12,6 @@ const route = { lane: 'ledger', scope: 'ledger' } as const;
 
 /** Accounts, under the permits of the lane's reads: opening one is rare, and no flush. */
 @Controller(PATH)
-@UseInterceptors(AdmissionInterceptor)
 export class AccountsController {
   constructor(private readonly accounts: AccountRepository) {}
 

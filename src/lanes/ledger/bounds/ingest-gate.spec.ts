@@ -156,7 +156,7 @@ describe('while the buffer is congested', () => {
     const { room, clock, gate, refused, enter } = setUp();
     const giveBack = fill(room, 8_000);
     const { verdict, exchange } = enter('shop', 10);
-    exchange.abandon?.();
+    exchange.entry?.abandon();
     expect(await verdict).not.toBeNull();
     expect([gate.unread, refused, clock.armed]).toEqual([0, ['client_abort'], 0]);
     giveBack(8_000);

@@ -104,13 +104,13 @@ export class IngestGate {
       const end = (verdict: () => Verdict): void => {
         stopWaiting();
         clock.cancel(timer);
-        exchange.abandon = null;
+        exchange.entry = null;
         this.#unread -= 1;
         resolve(verdict());
       };
       const stopWaiting = room.whenOpen(() => end(() => this.#enter(visit)));
       const timer = clock.schedule(() => end(() => this.refuse('waited')), unreadMsMax);
-      exchange.abandon = () => end(() => this.refuse('left'));
+      exchange.entry = { abandon: () => end(() => this.refuse('left')) };
     });
   }
 

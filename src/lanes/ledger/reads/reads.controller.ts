@@ -1,6 +1,5 @@
-import { Controller, Get, Query, Req, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, Query, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { AdmissionInterceptor } from '../../../ingress/admission.interceptor';
 import { callerOf } from '../../../ingress/exchange';
 import { LaneRoute } from '../../../ingress/route';
 import { LaneDatabase } from '../../../platform/database/lane-database';
@@ -20,7 +19,6 @@ const route = { lane: 'ledger', scope: 'ledger' } as const;
 
 /** What the journal says; under the permits of the lane's reads, so that ingest and reads never wait for each other. */
 @Controller('/v1/ledger')
-@UseInterceptors(AdmissionInterceptor)
 export class ReadsController {
   constructor(
     private readonly reader: EntryReader,
