@@ -88,6 +88,35 @@ describe('poison', () => {
     expect((await send(lane.buffer, all)).map(resultOf)).toEqual(all.map((_, n) => (n === 4 ? 'new' : 'duplicate')));
   });
 
+  it('a row that cannot even be sent stands alone as well', async () => {
+    const all = items('unsendable', 7, (n) => (n === 2 ? { amountMinor: 0.5 } : {}));
+    all[5] = ledgerItem('unsendable key', { idempotencyKey: 'no hex' });
+    expect((await send(lane.buffer, all)).map(resultOf)).toEqual(
+      all.map((_, n) => (n === 2 || n === 5 ? 'ERR_MALFORMED_ITEM' : 'new')),
+    );
+  });
+
+  it('a failure that nobody foresaw is never taken for success, nor for nothing written', async () => {
+    let faults = 0;
+    const odd = await openLedgerProcess(test, {
+      connections: 3,
+      limits: { outcomeMsMax: 400 },
+      journalOf: (right) => ({
+        lookUp: (rows) => right.lookUp(rows),
+        insert: async (rows, attempt) => {
+          await right.insert(rows, attempt);
+          faults += 1;
+          throw new TypeError('Cannot read properties of undefined');
+        },
+      }),
+    });
+    expect(results(await send(odd.buffer, items('odd', 3)))).toEqual({ ERR_OUTCOME_UNKNOWN: 3 });
+    expect(faults).toBeGreaterThan(1);
+    await until(() => odd.buffer.flushesInFlight === 0);
+    await odd.close();
+    expect(results(await send(lane.buffer, items('odd', 3)))).toEqual({ duplicate: 3 });
+  });
+
   it('a fault of the schema is no item’s: all may be sent again, and nothing is divided', async () => {
     await owner.query('ALTER TABLE ledger_numbering RENAME TO elsewhere');
     const before = lane.counts.statements;

@@ -2,6 +2,7 @@ import type { LaneStore } from '../../../platform/database/statement';
 import { bigints, booleans, byteStrings, lengthOfArray, texts, timestamps } from './array-parameters';
 import type { Journal, PendingRow, Standing } from './journal';
 import { insertEntries, lookUpKeys } from './journal.statements';
+import { UnsendableRowError } from './write-failure';
 
 const KEY_BYTES = 32;
 
@@ -35,7 +36,7 @@ export class JournalRepository implements Journal {
   async lookUp(rows: readonly PendingRow[]): Promise<ReadonlyMap<string, Standing>> {
     const found = await this.store.query<StandingRow>(
       lookUpKeys,
-      columnsOf(rows, [
+      columnsOf(rows, () => [
         byteStrings(rows, KEY_BYTES, ({ item }) => item.idempotencyKey),
         texts(rows, ({ item }) => item.accountId),
         texts(rows, ({ item }) => item.currency),
@@ -46,7 +47,7 @@ export class JournalRepository implements Journal {
 }
 
 function insertColumns(rows: readonly PendingRow[]): readonly Buffer[] {
-  return columnsOf(rows, [
+  return columnsOf(rows, () => [
     byteStrings(rows, KEY_BYTES, ({ item }) => item.idempotencyKey),
     texts(rows, ({ item }) => item.merchantId),
     texts(rows, ({ item }) => item.externalTransactionId),
@@ -59,8 +60,16 @@ function insertColumns(rows: readonly PendingRow[]): readonly Buffer[] {
 }
 
 /** unnest pads arrays of unequal length with NULL in silence: the lengths are read back as the server will read them. */
-function columnsOf(rows: readonly PendingRow[], columns: readonly Buffer[]): readonly Buffer[] {
-  if (columns.some((column) => lengthOfArray(column) !== rows.length)) throw new Error('Columns of unequal length');
+function columnsOf(rows: readonly PendingRow[], encode: () => readonly Buffer[]): readonly Buffer[] {
+  let columns: readonly Buffer[];
+  try {
+    columns = encode();
+  } catch (error) {
+    throw new UnsendableRowError('A row cannot be encoded', { cause: error });
+  }
+  if (columns.some((column) => lengthOfArray(column) !== rows.length)) {
+    throw new UnsendableRowError('Columns of unequal length');
+  }
   return columns;
 }
 

@@ -46,16 +46,24 @@ export class PoisonSplitter {
   split(rows: readonly PendingRow[], attempt: number): void {
     this.#queued += 1;
     const split: Split = { attempt, statementsLeft: STATEMENTS_PER_ROW * rows.length + STATEMENTS_SPARE };
-    this.#last = this.#last.then(async () => {
-      // The whole was refused already: its halves are the first to be tried.
-      await this.#halves(rows, split);
-      this.#queued -= 1;
-    });
+    this.#last = this.#last.then(() => this.#divide(rows, split));
   }
 
   /** When nothing is left to divide. */
   async idle(): Promise<void> {
     while (this.#queued > 0) await this.#last;
+  }
+
+  /** Never rejects: the next batch in line must have its turn. */
+  async #divide(rows: readonly PendingRow[], split: Split): Promise<void> {
+    try {
+      // The whole was refused already: its halves are the first to be tried.
+      await this.#halves(rows, split);
+    } catch {
+      // Not foreseen, and told by nobody: whoever waits must not be told that all is well.
+      giveUp(rows);
+    }
+    this.#queued -= 1;
   }
 
   async #halves(rows: readonly PendingRow[], split: Split): Promise<void> {

@@ -3,9 +3,14 @@ import { isConnectionLoss, sqlStateOf } from '../../../platform/database/driver-
 import { PaymentError } from '../../../shared/problem';
 import type { ItemCode } from '../ledger';
 
+/** A row that cannot even be put into a statement: validation should have refused it. Nothing was sent. */
+export class UnsendableRowError extends Error {
+  override readonly name = 'UnsendableRowError';
+}
+
 /** Why a flush's statement failed, and so what is done about it. */
 export type WriteFailure =
-  /** Sent, and never answered: it may have been committed. The same again, the keys make it harmless. */
+  /** Sent, and not answered by the server: it may have been committed. The same again, the keys make it harmless. */
   | 'in_doubt'
   /** Not sent, or undone by the server for no fault of the rows: the same again. */
   | 'transient'
@@ -37,8 +42,10 @@ export function writeFailureOf(error: unknown): WriteFailure {
     const { poolExhausted, unavailable } = databaseProblems;
     return error.code === poolExhausted.code || error.code === unavailable.code ? 'transient' : 'broken';
   }
-  if (isConnectionLoss(error)) return 'in_doubt';
-  const state = sqlStateOf(error) ?? '';
+  if (error instanceof UnsendableRowError) return 'faulty';
+  const state = sqlStateOf(error);
+  // Whatever the server did not say itself leaves open whether it has committed: the key will tell.
+  if (state === null || isConnectionLoss(error)) return 'in_doubt';
   if (TRANSIENT.has(state) || TRANSIENT_CLASSES.has(state.slice(0, 2))) return 'transient';
   return FAULTY_CLASSES.has(state.slice(0, 2)) ? 'faulty' : 'broken';
 }
