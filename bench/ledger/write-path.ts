@@ -119,7 +119,13 @@ function openWritePath(database: LaneDatabase): Measured {
     counts.statements += 1;
     return statement();
   });
-  const splitter = new PoisonSplitter({ writer, clock: systemClock, onFailure, onPoison: () => {} });
+  const splitter = new PoisonSplitter({
+    writer,
+    clock: systemClock,
+    random: Math.random,
+    onFailure,
+    onPoison: () => {},
+  });
   const runner = new FlushRunner({ writer, splitter, clock: systemClock, random: Math.random, onFailure });
   const { name, permits, queueMax, queueWaitMsMax, executionMsMax } = laneTable.ledger.bulkhead;
   const room = new Room(ledgerLimits);

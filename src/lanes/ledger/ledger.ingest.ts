@@ -29,7 +29,7 @@ function makeRunner(store: LaneDatabase, host: LaneHost, observer: LedgerObserve
   });
   const { clock } = host;
   const onFailure = observer.onWriteFailure;
-  const splitter = new PoisonSplitter({ writer, clock, onFailure, onPoison: observer.onPoison });
+  const splitter = new PoisonSplitter({ writer, clock, random: Math.random, onFailure, onPoison: observer.onPoison });
   return new FlushRunner({ writer, splitter, clock, random: Math.random, onFailure });
 }
 

@@ -13,6 +13,8 @@ const BACK_OFF_MS = 50;
 export interface PoisonSplitterOptions {
   readonly writer: JournalWriter;
   readonly clock: Clock;
+  /** 0 ≤ value < 1, for jitter. */
+  readonly random: () => number;
   readonly onFailure: (failure: WriteFailure, error: unknown) => void;
   /** A row was found to be what PostgreSQL refuses. */
   readonly onPoison: (code: ItemCode, error: unknown) => void;
@@ -31,27 +33,15 @@ interface Split {
 export class PoisonSplitter {
   readonly #options: PoisonSplitterOptions;
   #last: Promise<void> = Promise.resolve();
-  #queued = 0;
 
   constructor(options: PoisonSplitterOptions) {
     this.#options = options;
   }
 
-  /** Batches that are being divided or wait for it. */
-  get batches(): number {
-    return this.#queued;
-  }
-
   /** Takes the rows over and returns at once. */
   split(rows: readonly PendingRow[], attempt: number): void {
-    this.#queued += 1;
     const split: Split = { attempt, statementsLeft: STATEMENTS_PER_ROW * rows.length + STATEMENTS_SPARE };
     this.#last = this.#last.then(() => this.#divide(rows, split));
-  }
-
-  /** When nothing is left to divide. */
-  async idle(): Promise<void> {
-    while (this.#queued > 0) await this.#last;
   }
 
   /** Never rejects: the next batch in line must have its turn. */
@@ -63,7 +53,6 @@ export class PoisonSplitter {
       // Not foreseen, and told by nobody: whoever waits must not be told that all is well.
       giveUp(rows);
     }
-    this.#queued -= 1;
   }
 
   async #halves(rows: readonly PendingRow[], split: Split): Promise<void> {
@@ -73,7 +62,7 @@ export class PoisonSplitter {
   }
 
   async #place(part: readonly PendingRow[], split: Split): Promise<void> {
-    const { writer, clock, onFailure, onPoison } = this.#options;
+    const { writer, clock, random, onFailure, onPoison } = this.#options;
     for (;;) {
       const rows = stillWanted(part);
       if (rows.length === 0) return;
@@ -93,7 +82,7 @@ export class PoisonSplitter {
           for (const row of rows) row.settle(failedWith(code));
           return;
         }
-        await new Promise<void>((resolve) => clock.schedule(resolve, BACK_OFF_MS));
+        await new Promise<void>((resolve) => clock.schedule(resolve, BACK_OFF_MS * (0.5 + random() / 2)));
       }
     }
   }
