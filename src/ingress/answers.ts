@@ -66,6 +66,7 @@ export class Answers {
     const { request, raw } = reply;
     this.#onEnd(exchange);
     if (aborted) exchange.entry?.abandon();
+    exchange.onEnded?.();
     const nowMs = clock.now();
     if (!aborted) exchange.onShed?.(nowMs - exchange.readAtMs);
     onAnswered?.({

@@ -32,6 +32,8 @@ export class Exchange {
   entry: { abandon(): void } | null = null;
   /** The code of the problem document it was answered with. */
   problemCode: string | null = null;
+  /** Called once when it has ended: answered, or left by its client. */
+  onEnded: (() => void) | null = null;
   /** Called with the time from the body's last byte to the answer, where a full lane refused. */
   onShed: ((shedMs: number) => void) | null = null;
   /**

@@ -4,6 +4,7 @@ import { PaymentError, type ProblemKind } from '../shared/problem';
 import { AllowedMethods } from './allowed-methods';
 import { Answers, type AnswersOptions } from './answers';
 import { BodyDeadlines } from './body-deadlines';
+import { BodyGates } from './body-gates';
 import { headersChecks } from './checks';
 import { connectionsOf } from './connections';
 import { Exchange } from './exchange';
@@ -27,6 +28,8 @@ export interface EdgeOptions extends AnswersOptions {
   /** Lane work refused because the process is draining: counted here, since no bulkhead has seen it. */
   readonly onDrainingRefusal?: (lane: string) => void;
   readonly bodyMsMax?: number;
+  /** What lanes ask before a body is read; without them nobody asks. */
+  readonly bodyGates?: BodyGates;
 }
 
 export interface Edge {
@@ -56,6 +59,7 @@ export function installEdge(app: NestFastifyApplication, options: EdgeOptions): 
     allowedMethods: new AllowedMethods(fastify),
     tokens: options.tokens,
     retryGuard: options.retryGuard,
+    bodyGates: options.bodyGates ?? new BodyGates(),
     onDrainingRefusal: options.onDrainingRefusal ?? ((): void => {}),
   };
 
