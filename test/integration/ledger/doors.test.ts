@@ -182,6 +182,42 @@ describe('a batch', () => {
     expect([answer.successful_count, await journalRows()]).toEqual([5_000, rows + 5_000]);
   });
 
+  it('sent twice at once is written once, and both are answered the same ids', async () => {
+    const items = ledgerItems(300);
+    const rows = await journalRows();
+    const [one, other] = await Promise.all([batch(items), batch(items)]);
+    expect([one.failed_count, other.failed_count, await journalRows()]).toEqual([0, 0, rows + 300]);
+    expect(one.results.map(({ ledger_entry_id }) => ledger_entry_id)).toEqual(
+      other.results.map(({ ledger_entry_id }) => ledger_entry_id),
+    );
+    expect(one.duplicate_count + other.duplicate_count).toBe(300);
+  });
+
+  it('sent twice at once in opposite orders, half of it in common: each key once, and no second of waiting', async () => {
+    const common = ledgerItems(500);
+    const answers = await Promise.all([
+      batch([...common, ...ledgerItems(500)]),
+      batch([...ledgerItems(500), ...[...common].reverse()]),
+      batch([...common].reverse()),
+    ]);
+    expect(answers.map(({ failed_count }) => failed_count)).toEqual([0, 0, 0]);
+    expect(answers.reduce((sum, { duplicate_count }) => sum + duplicate_count, 0)).toBe(1_000);
+  });
+
+  it('may come in chunks, without a declared length', async () => {
+    const text = JSON.stringify({ items: ledgerItems(50) });
+    const body = new ReadableStream({
+      start(stream) {
+        for (let at = 0; at < text.length; at += 1_000) stream.enqueue(Buffer.from(text.slice(at, at + 1_000)));
+        stream.close();
+      },
+    });
+    const headers = { authorization: bearer, 'content-type': 'application/json' };
+    const init: RequestInit & { duplex: 'half' } = { method: 'POST', headers, body, duplex: 'half' };
+    const response = await fetch(`${server.url}/v1/ledger/batches`, init);
+    expect([response.status, ((await response.json()) as SentBatchAnswer).successful_count]).toEqual([207, 50]);
+  });
+
   it('has 8 MiB at most, and an entry 64 KiB: what is longer is 413 with the limit', async () => {
     const padded = (bytes: number): string => {
       const text = JSON.stringify({ items: [ledgerItem()] });
