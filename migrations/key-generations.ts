@@ -10,7 +10,7 @@ export interface KeyGenerations {
   readonly roll: string;
   /** What the key is: one or more columns of {@link columns}. */
   readonly keyColumn: string;
-  /** The columns of `keys`, as SQL; `generation` and the primary key are added. */
+  /** The columns of `keys`, as SQL, `generation integer NOT NULL` among them; the primary key is added. */
   readonly columns: string;
   /** The role of the running lane. */
   readonly role: string;
@@ -38,7 +38,6 @@ export async function createKeyGenerations(runner: QueryRunner, table: KeyGenera
   await runner.query(`INSERT INTO ${generations} (generation) VALUES (1)`);
   await runner.query(`
     CREATE TABLE ${keys} (
-      generation integer NOT NULL,
       ${columns},
       PRIMARY KEY (${keyColumn}, generation)
     ) PARTITION BY LIST (generation)`);

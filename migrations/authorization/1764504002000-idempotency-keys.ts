@@ -9,6 +9,7 @@ const idempotencyKeys: KeyGenerations = {
   // resource_id names the row whose immutable columns give the stored answer again.
   columns: `
     scope_hash bytea NOT NULL CHECK (octet_length(scope_hash) = 32),
+    generation integer NOT NULL,
     payload_hash bytea NOT NULL CHECK (octet_length(payload_hash) = 32),
     resource_id uuid NOT NULL,
     created_at timestamptz NOT NULL`,

@@ -12,6 +12,7 @@ const evaluations: KeyGenerations = {
   keyColumn: 'id',
   columns: `
     id uuid NOT NULL,
+    generation integer NOT NULL,
     caller text NOT NULL,
     merchant_id text NOT NULL,
     payload_hash bytea NOT NULL CHECK (octet_length(payload_hash) = 32),

@@ -8,8 +8,7 @@ rate, and more than the lane can take.
   --rate N          evaluations per second of the steady load (default 600)
   --duration S      its measured time (default 60)
   --warmup S        sent first and left out of the figures (default 10)
-  --probe-rate N    per second, more than the lane can take: how many it answers 200 is its capacity (default 4000)
-  --probe S         the probe's time (default 10)
+  --probe S         time in which the lane's capacity is found, with as many callers as permits (default 10)
   --overload N      times the capacity in the overload (default 2; 0 leaves it out)
   --overload-duration S  (default 60)
   --lag-limit MS    p99 of the generator's own lag beyond which a load is void (default 5; more is for trying only)
@@ -22,7 +21,6 @@ export interface Options {
   readonly rate: number;
   readonly durationS: number;
   readonly warmupS: number;
-  readonly probeRate: number;
   readonly probeS: number;
   readonly overload: number;
   readonly overloadS: number;
@@ -45,7 +43,6 @@ export function readOptions(argv: readonly string[]): Options | null {
     rate: numberOption('rate', values.rate, usual.rate, { min: 1, max: 20_000 }),
     durationS: numberOption('duration', values.duration, usual.durationS, { min: 1, max: 3_600 }),
     warmupS: numberOption('warmup', values.warmup, usual.warmupS, { min: 0, max: 600 }),
-    probeRate: numberOption('probe-rate', values['probe-rate'], 4_000, { min: 1, max: 20_000 }),
     probeS: numberOption('probe', values.probe, usual.probeS, { min: 1, max: 600 }),
     overload: numberOption('overload', values.overload, 2, { min: 0, max: 10 }),
     overloadS: numberOption('overload-duration', values['overload-duration'], usual.overloadS, { min: 1, max: 3_600 }),
@@ -63,7 +60,6 @@ function parse(argv: readonly string[]) {
         rate: { type: 'string' },
         duration: { type: 'string' },
         warmup: { type: 'string' },
-        'probe-rate': { type: 'string' },
         probe: { type: 'string' },
         overload: { type: 'string' },
         'overload-duration': { type: 'string' },

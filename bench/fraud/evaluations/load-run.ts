@@ -73,7 +73,8 @@ export async function runLoad(
   const answers = await readAnswers(answersFile);
   for (const old of [resultFile, answersFile]) rmSync(old, { force: true });
   const fromMs = Date.parse(result.startedAt);
-  const usageOf = (name: string): WindowUsage | null => sampler.window(name, fromMs, fromMs + shape.durationS * 1_000);
+  const toMs = fromMs + shape.durationS * 1_000;
+  const usageOf = (name: string): WindowUsage | null => sampler.window(name, fromMs, toMs);
   const [load] = result.targets;
   if (load === undefined) throw new Error('The generator says nothing of the evaluations');
   const serverUsage = usageOf('server');
@@ -93,6 +94,6 @@ export async function runLoad(
       serverUsage === null || load.answered === 0 ? null : rounded((serverUsage.cpuS * 1e6) / load.answered, 1),
     serverUsage,
     postgresUsage: usageOf('postgres'),
-    audit: await auditEvaluations(installation.adminUrl, caller, answers, closing),
+    audit: await auditEvaluations(installation.adminUrl, caller, answers, toMs, closing),
   };
 }

@@ -4,6 +4,7 @@ import { type Installation, install } from '../../support/installation';
 import { OptionError } from '../../support/options';
 import { describePlace, resultHead, writeResult } from '../../support/results';
 import { startRole } from '../../support/topology';
+import { measureCapacity } from './capacity';
 import { type Options, readOptions, USAGE } from './command';
 import { type LoadRun, type LoadShape, runLoad } from './load-run';
 import { renderLoads, renderRuleCost } from './report';
@@ -16,7 +17,7 @@ async function loads(
   closing: Closing,
   onRun: (run: LoadRun) => void,
 ): Promise<void> {
-  const { rate, durationS, warmupS, lagP99MsMax, probeRate, probeS, overload, overloadS } = options;
+  const { rate, durationS, warmupS, lagP99MsMax, probeS, overload, overloadS } = options;
   const load = async (shape: Omit<LoadShape, 'lagP99MsMax'>): Promise<LoadRun> => {
     const { url, process } = await startRole('fraud', installation, closing);
     const server = { url, pid: () => process.pid };
@@ -27,10 +28,10 @@ async function loads(
   };
   await load({ what: 'steady', rate, durationS, warmupS });
   if (overload === 0) return;
-  const probe = await load({ what: 'probe', rate: probeRate, durationS: probeS, warmupS: Math.min(warmupS, 2) });
-  const answered = probe.statuses.find(({ status }) => status === '200')?.count ?? 0;
-  const capacity = Math.max(1, Math.round(answered / probeS));
-  console.log(`the lane answers ${capacity} evaluations a second where ${probeRate} are sent: its capacity`);
+  const { url, process } = await startRole('fraud', installation, closing);
+  const capacity = await measureCapacity(url, await installation.token('capacity', ['fraud']), probeS);
+  await process.stop();
+  console.log(`\nthe lane's capacity: ${capacity} evaluations a second, with as many callers as permits`);
   await load({ what: `${overload} × capacity`, rate: capacity * overload, durationS: overloadS, warmupS: 0 });
 }
 
