@@ -102,7 +102,7 @@ describe('settings', () => {
     });
 
     it('is demanded in production of the process that hosts the lane, and made of the login elsewhere', () => {
-      const production = { ...without, NODE_ENV: 'production' };
+      const production = { ...without, TAX_PROVIDER_URL: 'https://api.taxjar.com', NODE_ENV: 'production' };
       expect(faultsOf(production).map(({ name }) => name)).toEqual(['FRAUD_FINGERPRINT_KEY']);
       expect(faultsOf({ ...production, PAYMENT_ROLE: 'fraud' }).map(({ name }) => name)).toEqual([
         'FRAUD_FINGERPRINT_KEY',
