@@ -6,6 +6,7 @@ const usable = {
   REDIS_URL: 'redis://127.0.0.1:6379',
   JWKS_FILE: '/etc/payment-core/jwks.json',
   OPERATOR_PASSWORD: 'open-sesame',
+  FRAUD_FINGERPRINT_KEY: 'fingerprint-'.repeat(3),
 };
 
 function faultsOf(source: Record<string, string>): SettingsError['faults'] {
@@ -76,6 +77,49 @@ describe('settings', () => {
     [{ LANE_LEDGER_EXECUTION_MS: '1e4' }, 'LANE_LEDGER_EXECUTION_MS'],
   ])('refuses %j', (change, name) => {
     expect(faultsOf({ ...usable, ...change }).map((fault) => fault.name)).toEqual([name]);
+  });
+
+  describe('the key of the card fingerprints', () => {
+    const { FRAUD_FINGERPRINT_KEY: _given, ...without } = usable;
+
+    it.each([
+      ['x'.repeat(31), ['FRAUD_FINGERPRINT_KEY']],
+      ['x'.repeat(32), []],
+      ['x'.repeat(33), []],
+    ])('%s: %j', (key, faults) => {
+      expect(faultsOf({ ...without, FRAUD_FINGERPRINT_KEY: key }).map(({ name }) => name)).toEqual(faults);
+    });
+
+    it('is shown to nobody', () => {
+      const [fault] = faultsOf({ ...without, FRAUD_FINGERPRINT_KEY: 'too short' });
+      expect(fault?.value).toBe('****');
+      const described = JSON.stringify(describeSettings(readSettings(usable, '4.0.0')));
+      expect(described).not.toContain('fingerprint-');
+      expect(described).toContain('"fingerprintKey":"****"');
+    });
+
+    it('is demanded in production of the process that hosts the lane, and made of the login elsewhere', () => {
+      const production = { ...without, NODE_ENV: 'production' };
+      expect(faultsOf(production).map(({ name }) => name)).toEqual(['FRAUD_FINGERPRINT_KEY']);
+      expect(faultsOf({ ...production, PAYMENT_ROLE: 'fraud' }).map(({ name }) => name)).toEqual([
+        'FRAUD_FINGERPRINT_KEY',
+      ]);
+      expect(faultsOf({ ...production, PAYMENT_ROLE: 'tax' })).toEqual([]);
+      const [first, second, other] = [
+        without,
+        { ...without, PAYMENT_ROLE: 'fraud' },
+        { ...without, DATABASE_URL: 'postgres://admin:other@127.0.0.1:5432/payment_core' },
+      ].map((source) => readSettings(source, '4.0.0').fraud.fingerprintKey);
+      expect(first?.length).toBeGreaterThanOrEqual(32);
+      expect([second === first, other === first]).toEqual([true, false]);
+      expect(readSettings({ ...without, PAYMENT_ROLE: 'tax' }, '4.0.0').fraud.fingerprintKey).toBeNull();
+    });
+
+    it('has no misspelt sister', () => {
+      expect(faultsOf({ ...usable, FRAUD_FINGERPRINT_KEYS: 'x' }).map(({ name }) => name)).toEqual([
+        'FRAUD_FINGERPRINT_KEYS',
+      ]);
+    });
   });
 
   it('asks for the database and Redis of hosted lanes only', () => {

@@ -1,3 +1,5 @@
+import { createHmac } from 'node:crypto';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { laneUrlFromServerUrl } from './data-sources';
 import {
@@ -25,6 +27,13 @@ export interface LaneSettings {
   processUrl: string;
 }
 
+/** What the fraud lane alone needs to know. */
+export interface FraudSettings {
+  /** The key of the card fingerprints; null where this process does not host the lane. */
+  fingerprintKey: string | null;
+  rulesFile: string;
+}
+
 /** How a caller's retries are judged (contract 8). */
 export type RetryGuardMode = 'default' | 'strict' | 'observe';
 
@@ -41,6 +50,7 @@ export interface Settings {
   retryGuard: RetryGuardMode;
   jwt: { jwksFile: string | null; jwksUrl: string | null; issuer: string; audience: string };
   operatorPassword: string | null;
+  fraud: FraudSettings;
   taxProvider: { url: string | null; token: string | null; timeoutMs: number };
   lanes: Readonly<Record<Lane, LaneSettings>>;
   /** Replicas that share a lane's role, and the extra ones during a roll-out: they size the role's connection limit. */
@@ -68,7 +78,7 @@ export class SettingsError extends Error {
 
 type Source = Readonly<Record<string, string | undefined>>;
 
-const SECRET_NAME = /PASSWORD|TOKEN|SECRET/;
+const SECRET_NAME = /PASSWORD|TOKEN|SECRET|_KEY$/;
 /** A hosted lane may take any of these; a name outside the list is a typing error, and is refused. */
 const LANE_KNOBS = ['PERMITS', 'QUEUE', 'QUEUE_WAIT_MS', 'POOL', 'EXECUTION_MS'] as const;
 type LaneKnob = (typeof LANE_KNOBS)[number];
@@ -227,6 +237,40 @@ function readIdentity(reader: SettingsReader): Settings['jwt'] {
   };
 }
 
+const FINGERPRINT_KEY_LENGTH_MIN = 32;
+
+function readFraud(
+  reader: SettingsReader,
+  { databaseUrl }: LaneSettings,
+  hosted: boolean,
+  production: boolean,
+): FraudSettings {
+  const key = reader.raw('FRAUD_FINGERPRINT_KEY');
+  if (key !== undefined && key.length < FINGERPRINT_KEY_LENGTH_MIN) {
+    reader.fault('FRAUD_FINGERPRINT_KEY', `${FINGERPRINT_KEY_LENGTH_MIN} random characters or more`);
+  }
+  if (key === undefined && hosted && production) {
+    reader.fault(
+      'FRAUD_FINGERPRINT_KEY',
+      `the key that card tokens are fingerprinted with, ${FINGERPRINT_KEY_LENGTH_MIN} random characters or more, and the ` +
+        'same for as long as the history of a card is to be found',
+    );
+  }
+  return {
+    fingerprintKey: hosted ? (key ?? keyFromDatabaseUrl(databaseUrl)) : null,
+    rulesFile: reader.raw('FRAUD_RULES_FILE') ?? join(__dirname, 'fraud', 'rules.json'),
+  };
+}
+
+/** For development, where none is given: as secret as the lane's login, and the same at every start. */
+function keyFromDatabaseUrl(databaseUrl: string | null): string | null {
+  if (databaseUrl === null) return null;
+  const { password } = new URL(databaseUrl);
+  return createHmac('sha256', decodeURIComponent(password))
+    .update('payment-core:fraud-fingerprint')
+    .digest('base64url');
+}
+
 /** A misspelt setting would be ignored in silence, which is how a limit gets lost: families of names are closed. */
 function refuseUnknownNames(reader: SettingsReader, source: Source): void {
   const lanes = LANES.map((lane) => lane.toUpperCase());
@@ -239,6 +283,7 @@ function refuseUnknownNames(reader: SettingsReader, source: Source): void {
     { prefix: 'PORT_', known: roles.map((role) => `PORT_${role}`) },
     { prefix: 'DATABASE_URL_', known: lanes.map((lane) => `DATABASE_URL_${lane}`) },
     { prefix: 'REDIS_URL_', known: lanes.map((lane) => `REDIS_URL_${lane}`) },
+    { prefix: 'FRAUD_', known: ['FRAUD_FINGERPRINT_KEY', 'FRAUD_RULES_FILE'] },
   ];
   for (const name of Object.keys(source)) {
     const family = families.find(({ prefix }) => name.startsWith(prefix));
@@ -262,6 +307,9 @@ export function readSettings(source: Source, version: string): Settings {
   const faultsEnabled = reader.oneOf('PAYMENT_FAULTS', ['0', '1'], '0') === '1';
   if (faultsEnabled && production) reader.fault('PAYMENT_FAULTS', 'never 1 with NODE_ENV=production');
 
+  const lanes = Object.fromEntries(
+    LANES.map((lane) => [lane, readLane(reader, lane, hosted.includes(lane))]),
+  ) as Record<Lane, LaneSettings>;
   const settings: Settings = {
     role,
     host: reader.raw('HOST') ?? '127.0.0.1',
@@ -274,15 +322,13 @@ export function readSettings(source: Source, version: string): Settings {
     retryGuard: reader.oneOf('RETRY_GUARD', ['default', 'strict', 'observe'], 'default'),
     jwt: readIdentity(reader),
     operatorPassword: reader.raw('OPERATOR_PASSWORD') ?? null,
+    fraud: readFraud(reader, lanes.fraud, hosted.includes('fraud'), production),
     taxProvider: {
       url: reader.url('TAX_PROVIDER_URL', ['http:', 'https:'], 'https://api.taxjar.com'),
       token: reader.raw('TAX_PROVIDER_TOKEN') ?? null,
       timeoutMs: reader.integer('TAX_PROVIDER_TIMEOUT_MS', 4_000, { min: 50, max: 60_000 }),
     },
-    lanes: Object.fromEntries(LANES.map((lane) => [lane, readLane(reader, lane, hosted.includes(lane))])) as Record<
-      Lane,
-      LaneSettings
-    >,
+    lanes,
     replicas: reader.integer('REPLICAS', 1, { min: 1, max: 100 }),
     replicaSurge: reader.integer('REPLICAS_SURGE', 0, { min: 0, max: 100 }),
   };
@@ -313,7 +359,7 @@ export function describeSettings(settings: Settings): unknown {
   return JSON.parse(
     JSON.stringify(settings, (name, value: unknown) => {
       if (typeof value !== 'string') return value;
-      return maskSetting(/password|token/i.test(name) ? 'SECRET' : name, value);
+      return maskSetting(/password|token|key$/i.test(name) ? 'SECRET' : name, value);
     }),
   );
 }

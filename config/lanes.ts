@@ -231,6 +231,12 @@ export const authorizationLimits = {
   },
 } as const;
 
+/** Bounds of the fraud lane's overflow (contract 10), beside the count and the concurrency of its queue above. */
+export const fraudOverflowLimits = {
+  /** A job older than this is closed as REVIEW, and somebody is told. */
+  ageMsMax: 15 * 60_000,
+} as const;
+
 /** Permits in use, the worker's own included, up to which a lane's worker may take one. */
 export function backgroundInUseMax(permits: number, share: BackgroundShare): number {
   const bound = permits * share.inUseShareMax;

@@ -4,7 +4,8 @@ import type { ClientBase } from 'pg';
 import { laneTable } from '../../config/lanes';
 import { withClient } from '../../scripts/setup/postgres-client';
 import { scopeHashOf } from '../../src/ingress/keyed-request';
-import { AUTHORIZATION_PREFIX, parsePublicId } from '../../src/lanes/authorization/authorization-id';
+import { AUTHORIZATION_PREFIX } from '../../src/lanes/authorization/authorization-id';
+import { parsePublicId } from '../../src/shared/public-id';
 
 const ROWS_PER_STATEMENT = 5_000;
 const PATH = '/v1/authorizations';

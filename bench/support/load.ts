@@ -52,7 +52,8 @@ export async function loadCards(load: CardLoad, folder: string, signal: AbortSig
   return { result, cards, fromMs, toMs: fromMs + load.durationS * 1_000, answersFile };
 }
 
-function generate(args: readonly string[], signal: AbortSignal): Promise<void> {
+/** The generator in a process of its own. Void runs end like others; their result says what they are. */
+export function generate(args: readonly string[], signal: AbortSignal): Promise<void> {
   const child = spawn(process.execPath, [GENERATOR, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
     // Of its own group: the benchmark passes an interruption on, once.

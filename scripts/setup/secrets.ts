@@ -18,6 +18,8 @@ export interface Secrets {
 export interface SecretsWithKeys extends Secrets {
   /** The public half, as the application takes it. */
   jwksFile: string;
+  /** What card tokens are fingerprinted with. A file of its own: folders of earlier versions have none yet. */
+  fraudFingerprintKey: string;
 }
 
 /** Two scripts may come here at once (a start and a token): the first one's secrets are everybody's. */
@@ -27,7 +29,9 @@ export async function ensureSecrets(dataFolder: string): Promise<SecretsWithKeys
   const jwksFile = join(dataFolder, 'jwks.json');
   const jwks = `${JSON.stringify({ keys: [secrets.signingKey.publicJwk] }, null, 2)}\n`;
   if (readOrNull(jwksFile) !== jwks) writeFileSync(jwksFile, jwks);
-  return { ...secrets, jwksFile };
+  const keyFile = join(dataFolder, 'fraud-fingerprint.key');
+  if (readOrNull(keyFile) === null) createOnce(keyFile, randomBytes(32).toString('base64url'));
+  return { ...secrets, jwksFile, fraudFingerprintKey: (readOrNull(keyFile) ?? '').trim() };
 }
 
 /** The secrets of a folder that has been started before; null where it has not. */
@@ -43,8 +47,14 @@ async function createSecrets(dataFolder: string, file: string): Promise<Secrets>
     operatorPassword: randomBytes(12).toString('base64url'),
     signingKey: await generateSigningKey(),
   };
+  createOnce(file, JSON.stringify(secrets, null, 2));
+  return readSecrets(file) ?? secrets;
+}
+
+/** Whole or not at all, for this user's eyes, and never over what another script has made meanwhile. */
+function createOnce(file: string, text: string): void {
   const mine = `${file}.${process.pid}`;
-  writeFileSync(mine, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
+  writeFileSync(mine, `${text}\n`, { mode: 0o600 });
   try {
     linkSync(mine, file);
   } catch (error) {
@@ -52,7 +62,6 @@ async function createSecrets(dataFolder: string, file: string): Promise<Secrets>
   } finally {
     rmSync(mine, { force: true });
   }
-  return readSecrets(file) ?? secrets;
 }
 
 function readSecrets(file: string): Secrets | null {

@@ -10,7 +10,7 @@ import { checkDatabaseAtBoot } from '../platform/database/boot-check';
 import { connectLaneDataSource, laneDataSourceOptions } from '../platform/database/lane-data-source';
 import { LaneDatabase } from '../platform/database/lane-database';
 import type { Statement } from '../platform/database/statement';
-import { observeBulkhead, observeDatabase } from '../platform/lane-observers';
+import { observeBulkhead, observeDatabase, type ObservedBulkhead } from '../platform/lane-observers';
 import { LaneQueuesModule, laneRedisToken } from '../platform/queue/lane-queues';
 import type { ProducerRedis } from '../platform/queue/redis-connections';
 import type { ProblemKind } from '../shared/problem';
@@ -29,6 +29,11 @@ export interface LaneDemand {
   readonly entities: NonNullable<DataSourceOptions['entities']>;
   /** Hot statements: every connection parses them before the process is ready. */
   readonly statements: readonly Statement[];
+  /**
+   * The lane's stand-in counts what the full lane refused, since only it knows how that ended (`overflow_failed`); the
+   * bulkhead's observer then does not, so that each outcome is counted once (contract 4.9).
+   */
+  readonly standInCounts?: boolean;
 }
 
 /**
@@ -93,22 +98,37 @@ function limitsOf(specification: BulkheadSpecification): BulkheadLimits {
   };
 }
 
-function bulkheadsOf({ host, settings }: LaneDemand): Provider {
+function bulkheadsOf({ host, settings, standInCounts = false }: LaneDemand): Provider {
   const { lane, bulkhead, readBulkhead } = settings;
-  const make = (specification: BulkheadSpecification): Bulkhead =>
-    new Bulkhead(
-      limitsOf(specification),
-      host.clock,
-      observeBulkhead(host.metrics.bulkhead(specification.name), {
-        lane,
-        alerts: host.alerts,
-        log: host.log,
-        onStuck: () => host.onLaneStuck(lane),
-      }),
-    );
+  const observe = (specification: BulkheadSpecification): ObservedBulkhead =>
+    observeBulkhead(host.metrics.bulkhead(specification.name), {
+      lane,
+      alerts: host.alerts,
+      log: host.log,
+      onStuck: () => host.onLaneStuck(lane),
+    });
+  const make = (specification: BulkheadSpecification, observer: ObservedBulkhead): Bulkhead =>
+    new Bulkhead(limitsOf(specification), host.clock, observer);
   return {
     provide: LaneBulkheads,
-    useFactory: () => new LaneBulkheads(make(bulkhead), readBulkhead && make(readBulkhead)),
+    useFactory: () => {
+      const observer = observe(bulkhead);
+      return new LaneBulkheads(
+        make(bulkhead, standInCounts ? withoutFullLane(observer) : observer),
+        readBulkhead && make(readBulkhead, observe(readBulkhead)),
+      );
+    },
+  };
+}
+
+/** Leaves out the refusals that a stand-in is asked about. */
+function withoutFullLane(observer: ObservedBulkhead): ObservedBulkhead {
+  return {
+    ...observer,
+    onRefused: (reason, background) => {
+      if (background === true || (reason !== 'full' && reason !== 'queue_timeout'))
+        observer.onRefused(reason, background);
+    },
   };
 }
 

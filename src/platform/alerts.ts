@@ -5,6 +5,7 @@ export const ALERTS = [
   'ALERT_BULKHEAD_ZOMBIE',
   'ALERT_BULKHEAD_STUCK',
   'ALERT_OUTBOX_LAG',
+  'ALERT_FRAUD_OVERFLOW_EXPIRED',
   'ALERT_UNEXPECTED_ERROR',
 ] as const;
 export type AlertName = (typeof ALERTS)[number];

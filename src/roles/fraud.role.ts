@@ -3,5 +3,5 @@ import { FraudModule } from '../lanes/fraud/fraud.module';
 import type { ProcessContext } from './process-context';
 
 export function modulesOf(context: ProcessContext): DynamicModule[] {
-  return [FraudModule.register(context, context.settings.lanes.fraud)];
+  return [FraudModule.register(context, context.settings.lanes.fraud, context.settings.fraud)];
 }

@@ -1,100 +1,148 @@
 import { Client } from 'pg';
-import { laneTable } from '../../config/lanes';
+import { type Lane, LANES, laneTable } from '../../config/lanes';
 import { type Answer, eventually, expectProblem, send } from '../support/http';
 import { OPERATOR_PASSWORD, type ServerProcess, startServer } from '../support/server-process';
+import { startOwnRedis } from '../support/services';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { createTestIdentity } from '../support/token';
 
 const basic = `Basic ${Buffer.from(`operator:${OPERATOR_PASSWORD}`).toString('base64')}`;
-const { permits, queueMax } = laneTable.authorization.bulkhead;
-const { connections } = laneTable.authorization.datasource;
 
-describe('test_bulkhead_quota_enforcement [MC-PO-01]: the authorization lane with the figures of the lane table', () => {
-  let server: ServerProcess;
-  let database: TestDatabase;
-  let bearer: string;
-  const held: Promise<Answer>[] = [];
+interface FilledLane {
+  readonly lane: Lane;
+  readonly path: string;
+  readonly body: object;
+  /** The status of what was admitted. */
+  readonly admitted: number;
+  /** What the one beyond permits and queue is answered. */
+  readonly expectBeyond: (answer: Answer) => void;
+}
 
-  const authorize = (): Promise<Answer> =>
-    send(`${server.url}/v1/authorizations`, {
-      bearer,
-      body: { merchant_id: 'mer_demo_0001', card_token: 'card_demo_usd_0001', amount_minor: 1, currency: 'USD' },
+const payment = { merchant_id: 'mer_demo_0001', amount_minor: 1, currency: 'USD' };
+const lanes: readonly FilledLane[] = [
+  {
+    lane: 'authorization',
+    path: '/v1/authorizations',
+    body: payment,
+    admitted: 201,
+    expectBeyond: (answer) => expectProblem(answer, 429, 'ERR_CARD_AUTH_BULKHEAD_SATURATED'),
+  },
+  {
+    lane: 'fraud',
+    path: '/v1/fraud/evaluations',
+    body: { ...payment, country: 'US' },
+    admitted: 200,
+    expectBeyond: ({ status, body }) =>
+      expect({ status, body }).toMatchObject({ status: 202, body: { status: 'QUEUED' } }),
+  },
+];
+
+describe.each(lanes)(
+  'test_bulkhead_quota_enforcement [MC-PO-01]: the $lane lane with the figures of the lane table',
+  ({ lane, path, body, admitted, expectBeyond }) => {
+    const { permits, queueMax } = laneTable[lane].bulkhead;
+    const { connections, role } = laneTable[lane].datasource;
+    let server: ServerProcess;
+    let database: TestDatabase;
+    let bearer: string;
+    let cards = 0;
+    const held: Promise<Answer>[] = [];
+
+    /** A card for each request, so that nothing but the lane limits them. */
+    const ask = (asked: Pick<FilledLane, 'path' | 'body'> = { path, body }): Promise<Answer> =>
+      send(`${server.url}${asked.path}`, {
+        bearer,
+        body: { ...asked.body, card_token: `card_demo_usd_${String((cards += 1)).padStart(4, '0')}` },
+      });
+    const setFaults = (faults: object): Promise<Answer> =>
+      send(`${server.url}/faults/${lane}`, { method: 'PUT', body: faults, headers: { Authorization: basic } });
+    const bulkhead = async (of: string = lane): Promise<{ in_use: number; queued: number }> => {
+      const { body: health } = await send(`${server.url}/health`);
+      const views = health['lanes'] as Record<string, { bulkheads: { in_use: number; queued: number }[] }>;
+      return views[of]?.bulkheads[0] ?? { in_use: -1, queued: -1 };
+    };
+    const holds = (in_use: number, queued: number): Promise<void> =>
+      eventually(`${in_use} in use and ${queued} queued`, async () => {
+        const now = await bulkhead();
+        return now.in_use === in_use && now.queued === queued;
+      });
+    const hold = (count: number): void => {
+      for (let index = 0; index < count; index += 1) held.push(ask());
+    };
+
+    beforeAll(async () => {
+      database = await createTestDatabase();
+      const identity = await createTestIdentity();
+      bearer = await identity.bearer();
+      server = await startServer({
+        database,
+        identity,
+        environment: {
+          PAYMENT_FAULTS: '1',
+          // What is answered "later" here is nobody else's to evaluate.
+          REDIS_URL: (await startOwnRedis({ durable: false })).url,
+          // The table's 100 ms and 10 s would end the waits before all of them are looked at.
+          [`LANE_${lane.toUpperCase()}_QUEUE_WAIT_MS`]: '60000',
+          [`LANE_${lane.toUpperCase()}_EXECUTION_MS`]: '60000',
+        },
+      });
+      await setFaults({ hang: true });
     });
-  const setFaults = (faults: object): Promise<Answer> =>
-    send(`${server.url}/faults/authorization`, { method: 'PUT', body: faults, headers: { Authorization: basic } });
-  const bulkhead = async (lane = 'authorization'): Promise<{ in_use: number; queued: number }> => {
-    const { body } = await send(`${server.url}/health`);
-    const lanes = body['lanes'] as Record<string, { bulkheads: { in_use: number; queued: number }[] }>;
-    return lanes[lane]?.bulkheads[0] ?? { in_use: -1, queued: -1 };
-  };
-  const holds = (in_use: number, queued: number): Promise<void> =>
-    eventually(`${in_use} in use and ${queued} queued`, async () => {
-      const now = await bulkhead();
-      return now.in_use === in_use && now.queued === queued;
+
+    afterAll(async () => {
+      if (server.running) await server.kill('SIGKILL');
     });
-  const hold = (count: number): void => {
-    for (let index = 0; index < count; index += 1) held.push(authorize());
-  };
 
-  beforeAll(async () => {
-    database = await createTestDatabase();
-    const identity = await createTestIdentity();
-    bearer = await identity.bearer();
-    server = await startServer({
-      database,
-      identity,
-      environment: {
-        PAYMENT_FAULTS: '1',
-        // The table's 100 ms and 10 s would end the waits before all of them are looked at.
-        LANE_AUTHORIZATION_QUEUE_WAIT_MS: '60000',
-        LANE_AUTHORIZATION_EXECUTION_MS: '60000',
-      },
+    it('admits one fewer than its permits', async () => {
+      hold(permits - 1);
+      await holds(permits - 1, 0);
     });
-    await setFaults({ hang: true });
-  });
 
-  it('admits one fewer than its permits', async () => {
-    hold(permits - 1);
-    await holds(permits - 1, 0);
-  });
+    it('admits as many as its permits', async () => {
+      hold(1);
+      await holds(permits, 0);
+    });
 
-  it('admits as many as its permits', async () => {
-    hold(1);
-    await holds(permits, 0);
-  });
+    it('queues the next one, and as many as the queue holds', async () => {
+      hold(1);
+      await holds(permits, 1);
+      hold(queueMax - 1);
+      await holds(permits, queueMax);
+    });
 
-  it('queues the next one, and as many as the queue holds', async () => {
-    hold(1);
-    await holds(permits, 1);
-    hold(queueMax - 1);
-    await holds(permits, queueMax);
-  });
+    it('admits none after that, and no other lane has lent it anything [INV-BH-01]', async () => {
+      expectBeyond(await ask());
+      await holds(permits, queueMax);
+      for (const other of LANES.filter((each) => each !== lane)) {
+        expect(await bulkhead(other)).toMatchObject({ in_use: 0, queued: 0 });
+      }
+    });
 
-  it('refuses the one after that, and no other lane has lent it anything [INV-BH-01]', async () => {
-    expectProblem(await authorize(), 429, 'ERR_CARD_AUTH_BULKHEAD_SATURATED');
-    await holds(permits, queueMax);
-    for (const lane of ['fraud', 'tax', 'ledger']) expect(await bulkhead(lane)).toMatchObject({ in_use: 0, queued: 0 });
-  });
+    it('leaves the other lanes all of theirs', async () => {
+      for (const other of lanes.filter((each) => each.lane !== lane)) {
+        expect((await ask(other)).status).toBe(other.admitted);
+      }
+      await holds(permits, queueMax);
+    });
 
-  it('answers all that it has accepted, on its own connections and not one more', async () => {
-    await setFaults({});
-    // One card takes eight at a time; the others are told to come again, which is not what this test is about.
-    const statuses = (await Promise.all(held)).map(({ status }) => status);
-    expect(statuses).toHaveLength(permits + queueMax);
-    expect(statuses.filter((status) => status !== 201 && status !== 503)).toEqual([]);
-    await holds(0, 0);
-    const admin = new Client({ connectionString: database.adminUrl });
-    await admin.connect();
-    const { rows } = await admin.query<{ n: number }>(
-      `select count(*)::int as n from pg_stat_activity where usename = 'card_auth_app' and datname = $1`,
-      [database.name],
-    );
-    await admin.end();
-    expect(rows).toEqual([{ n: connections }]);
-  });
+    it('answers all that it has accepted, on its own connections and not one more', async () => {
+      await setFaults({});
+      const statuses = (await Promise.all(held)).map(({ status }) => status);
+      expect(statuses).toEqual(Array.from({ length: permits + queueMax }, () => admitted));
+      await holds(0, 0);
+      const admin = new Client({ connectionString: database.adminUrl });
+      await admin.connect();
+      const { rows } = await admin.query<{ n: number }>(
+        `select count(*)::int as n from pg_stat_activity where usename = $1 and datname = $2`,
+        [role, database.name],
+      );
+      await admin.end();
+      expect(rows).toEqual([{ n: connections }]);
+    });
 
-  it('cannot open one connection more than its pool', async () => {
-    const client = new Client({ connectionString: database.laneUrl('authorization') });
-    await expect(client.connect()).rejects.toMatchObject({ code: '53300' });
-  });
-});
+    it('cannot open one connection more than its pool', async () => {
+      const client = new Client({ connectionString: database.laneUrl(lane) });
+      await expect(client.connect()).rejects.toMatchObject({ code: '53300' });
+    });
+  },
+);

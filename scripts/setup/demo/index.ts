@@ -1,5 +1,6 @@
 import { authorizationDemo } from './authorization';
 import type { DemoData } from './demo-data';
+import { fraudDemo } from './fraud';
 
 /** The lanes' demo data, in order of loading. */
-export const demoData: readonly DemoData[] = [authorizationDemo];
+export const demoData: readonly DemoData[] = [authorizationDemo, fraudDemo];

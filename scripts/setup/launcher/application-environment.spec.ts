@@ -8,6 +8,7 @@ const secrets: SecretsWithKeys = {
   operatorPassword: 'generated',
   signingKey: { privateJwk: {}, publicJwk: {} },
   jwksFile: '/data/jwks.json',
+  fraudFingerprintKey: 'fingerprint-secret',
 };
 const SERVER = 'postgres://postgres:admin-secret@127.0.0.1:5432/payment_core';
 const REDIS = 'redis://:redis-secret@127.0.0.1:6379';
@@ -20,6 +21,7 @@ describe('what the application is given', () => {
       HOST: '127.0.0.1',
       NODE_ENV: 'development',
       OPERATOR_PASSWORD: 'generated',
+      FRAUD_FINGERPRINT_KEY: 'fingerprint-secret',
       JWKS_FILE: '/data/jwks.json',
       REDIS_URL: REDIS,
     });
@@ -33,6 +35,13 @@ describe('what the application is given', () => {
     const given = readScriptEnvironment({ DATABASE_URL: SERVER, MIGRATION_DATABASE_URL: SERVER });
     const result = applicationEnvironment(given, secrets, SERVER, REDIS);
     expect(JSON.stringify(result)).not.toContain('admin-secret');
+  });
+
+  test('the key of this folder is for this folder’s database, and gives way to one that is given', () => {
+    const elsewhere = applicationEnvironment(readScriptEnvironment({ DATABASE_URL: SERVER }), secrets, SERVER, REDIS);
+    expect(elsewhere).not.toHaveProperty('FRAUD_FINGERPRINT_KEY');
+    const given = readScriptEnvironment({ FRAUD_FINGERPRINT_KEY: 'chosen' });
+    expect(applicationEnvironment(given, secrets, SERVER, REDIS)['FRAUD_FINGERPRINT_KEY']).toBe('chosen');
   });
 
   test('what is given is kept: a lane’s own database, the password, the keys', () => {

@@ -20,6 +20,8 @@ export function applicationEnvironment(
     NODE_ENV: 'development',
     HOST: '127.0.0.1',
     OPERATOR_PASSWORD: secrets.operatorPassword,
+    // Beside an embedded database only: other machines that share a server must arrive at one key.
+    ...(environment.postgresEmbedded && { FRAUD_FINGERPRINT_KEY: secrets.fraudFingerprintKey }),
     ...Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined && value.trim() !== '')),
   };
   if (serverUrl !== null) {

@@ -1,19 +1,7 @@
-import fc from 'fast-check';
-import { newRowId, parsePublicId, publicId } from './authorization-id';
+import { publicId } from '../../shared/public-id';
+import { newRowId } from './authorization-id';
 
 describe('the id of an authorization', () => {
-  it('comes back from its public form, whatever its bits', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ minLength: 16, maxLength: 16 }), (bytes) => {
-        const hex = Buffer.from(bytes).toString('hex');
-        const rowId = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-        const id = publicId('aut_', rowId);
-        expect(id).toMatch(/^aut_[0-9A-Z]{26}$/);
-        expect(parsePublicId('aut_', id)).toBe(rowId);
-      }),
-    );
-  });
-
   it('is a version 7 UUID that sorts by time, as its public form does', () => {
     const ids = [1_700_000_000_000, 1_700_000_000_001, 1_700_000_065_536, 1_764_504_000_000, 2 ** 47].map((ms) =>
       newRowId(ms),
@@ -31,21 +19,5 @@ describe('the id of an authorization', () => {
   it('is never given twice', () => {
     const ids = new Set(Array.from({ length: 20_000 }, () => newRowId(1)));
     expect(ids.size).toBe(20_000);
-  });
-
-  it.each([
-    '',
-    'aut_',
-    'aut_0',
-    'cap_01ARZ3NDEKTSV4RRFFQ69G5FAV',
-    'aut_01ARZ3NDEKTSV4RRFFQ69G5FA',
-    'aut_01ARZ3NDEKTSV4RRFFQ69G5FAVV',
-    'aut_01arz3ndektsv4rrffq69g5fav',
-    'aut_81ARZ3NDEKTSV4RRFFQ69G5FAV',
-    'aut_01ARZ3NDEKTSV4RRFFQ69G5FAU',
-    'aut_01ARZ3NDEKTSV4RRFFQ69G5FA\n',
-    'AUT_01ARZ3NDEKTSV4RRFFQ69G5FAV',
-  ])('%p is none', (id) => {
-    expect(parsePublicId('aut_', id)).toBeNull();
   });
 });

@@ -5,6 +5,7 @@ import { authorizationLimits, laneTable } from '../../../config/lanes';
 import { AdmissionInterceptor } from '../../ingress/admission.interceptor';
 import { IdempotencyCoordinator } from '../../ingress/idempotency.coordinator';
 import { LaneDatabase } from '../../platform/database/lane-database';
+import { KEY_GENERATION_HOURS, PartitionRoller } from '../../platform/database/partition-roller';
 import type { Clock } from '../../shared/clock';
 import type { LaneHost } from '../lane-host';
 import { LaneInfrastructureModule } from '../lane-infrastructure.module';
@@ -20,7 +21,6 @@ import { expiryStatements } from './expiry/expiry.statements';
 import { ExpirySweeper } from './expiry/expiry-sweeper';
 import { GroupCommitter } from './group-commit/group-committer';
 import type { GroupObserver } from './group-commit/group-observer';
-import { KeyGenerationRoller } from './key-generation-roller';
 import { MoveController } from './moves/move.controller';
 import { MoveRepository } from './moves/move.repository';
 import { MoveRunner } from './moves/move-runner';
@@ -69,12 +69,12 @@ function providersOf({ clock, executionMsMax, groups, log, beforeWork }: Authori
       ) => new AuthorizationService(committer, repository, coordinator, (expiresAt) => announcer.announce(expiresAt)),
     },
     {
-      provide: KeyGenerationRoller,
+      provide: PartitionRoller,
       inject: [AuthorizationRepository],
       useFactory: (repository: AuthorizationRepository) =>
-        new KeyGenerationRoller({
+        new PartitionRoller({
           clock,
-          roll: (ageMinHours) => repository.rollGeneration(ageMinHours),
+          roll: () => repository.rollGeneration(KEY_GENERATION_HOURS),
           onRolled: (generation) => log.info({ lane: 'authorization', generation }, 'a new generation of keys'),
           onFailed: (error) => log.warn({ lane: 'authorization', err: error }, 'the keys could not be rolled; later'),
         }),
@@ -117,7 +117,7 @@ export class AuthorizationModule implements OnApplicationBootstrap, BeforeApplic
   readonly #own: readonly { start(): unknown; stop(): Promise<void> }[];
 
   constructor(
-    @Inject(KeyGenerationRoller) roller: KeyGenerationRoller,
+    @Inject(PartitionRoller) roller: PartitionRoller<number>,
     @Inject(ExpirySweeper) sweeper: ExpirySweeper,
     @Inject(OutboxRelay) relay: OutboxRelay,
     @Inject(OutboxPurge) purge: OutboxPurge,

@@ -1,5 +1,6 @@
+import { publicId } from '../../shared/public-id';
 import { type Authorization, statusOf } from './authorization';
-import { AUTHORIZATION_PREFIX, publicId } from './authorization-id';
+import { AUTHORIZATION_PREFIX } from './authorization-id';
 import type { AuthorizationAnswer } from './authorization.schemas';
 
 /** An authorization as callers see it, its members in contract 9's order. */

@@ -1,26 +1,11 @@
 import { z } from 'zod';
-import { isCurrency } from '../../shared/money';
-
-/** Text that PostgreSQL stores as it was sent: no NUL, no lone surrogate. */
-function storableText(lengthMax: number): z.ZodString {
-  return z
-    .string()
-    .min(1)
-    .max(lengthMax)
-    .refine((text) => text.isWellFormed() && !text.includes('\0'), 'must be well-formed Unicode without NUL');
-}
+import { amountMinor, cardToken, currency, merchantId } from '../../shared/payment-fields';
 
 export const createAuthorizationSchema = z.strictObject({
-  merchant_id: storableText(64)
-    .refine((text) => !text.includes(':'), 'must not contain a colon')
-    .describe('Who is to be paid. An unknown one is declined with 03'),
-  card_token: storableText(128).describe('An unknown one is declined with 14'),
-  // `z.int` takes safe integers only, so 2^53 - 1 is the largest.
-  amount_minor: z.int().min(1).describe('In minor units of the currency: 1234 is 12.34 USD, 1234 JPY, 1.234 KWD'),
-  currency: z
-    .string()
-    .regex(/^[A-Z]{3}$/, { error: 'must be three upper-case letters', abort: true })
-    .refine(isCurrency, 'must be an ISO 4217 code that has a minor unit'),
+  merchant_id: merchantId.describe('Who is to be paid. An unknown one is declined with 03'),
+  card_token: cardToken.describe('An unknown one is declined with 14'),
+  amount_minor: amountMinor,
+  currency,
 });
 export type CreateAuthorization = z.infer<typeof createAuthorizationSchema>;
 

@@ -12,6 +12,7 @@ import {
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
 import { sendProblem } from '../../ingress/render-problem';
+import { maskSecrets } from '../../platform/mask-secrets';
 import { LaneQueue } from '../../platform/queue/lane-queue';
 import { lanePrefix } from '../../platform/queue/lane-queues';
 import { queueProblems } from '../../platform/queue/queue.problems';
@@ -103,7 +104,10 @@ function watch({ lane, redisUrl, queues }: BoardLane): WatchedLane {
     queues: queues.map((name) => {
       // The lane's own producers keep the queue's meta data; a board only looks.
       const queue = new LaneQueue(name, { connection: redis, prefix: lanePrefix(lane), skipMetasUpdate: true });
-      return { queue, adapter: new BullMQAdapter(queue, { description: lane }) };
+      const adapter = new BullMQAdapter(queue, { description: lane });
+      // Amounts are nobody's business here; what a job is about can be told without.
+      for (const field of ['data', 'returnValue'] as const) adapter.setFormatter(field, (value) => maskSecrets(value));
+      return { queue, adapter };
     }),
   };
 }

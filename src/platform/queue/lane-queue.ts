@@ -11,8 +11,11 @@ export interface LaneQueueOptions extends QueueOptions {
   readonly waitingMax?: number;
 }
 
-/** A producer's whole wait, count included (contract 10: enqueueing takes at most 50 ms). */
-const ENQUEUE_MS_MAX = 50;
+/**
+ * A producer's whole wait, count included. Contract 10 gives an enqueue 50 ms; the rest is for the timer, which is as
+ * late as the event loop is.
+ */
+const ENQUEUE_MS_MAX = 45;
 /** So long a count of waiting jobs is believed; what this process adds meanwhile is added to it. */
 const COUNT_FRESH_MS = 250;
 const CLOSE_MS_MAX = 1_000;
@@ -23,6 +26,13 @@ export const jobRetention: JobsOptions = {
   removeOnFail: { age: 7 * 86_400, count: 10_000 },
 };
 
+/** What stands in the queue under an id, whoever added it. */
+export interface EnqueuedOnce<Data, Result> {
+  readonly job: Job<Data, Result, string>;
+  /** False where the id was taken: `job` is the one that took it, in whatever state it is now. */
+  readonly added: boolean;
+}
+
 /** A queue whose producers always get an answer, and soon: the job is in, or it is known why not. */
 export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Result, string, Data, Result, string> {
   readonly #redis: ProducerRedis | null;
@@ -30,7 +40,9 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
   readonly #logger = new Logger(LaneQueue.name);
   readonly #throttle = new ErrorThrottle();
   #waiting = 0;
+  #addedTotal = 0;
   #countedAtMs = -Infinity;
+  #counting: Promise<void> | null = null;
   #closed: Promise<void> | null = null;
 
   constructor(name: string, options: LaneQueueOptions) {
@@ -49,16 +61,41 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
    *   or did not answer in time. In the last case the job may be in: give it a `jobId` that a retry has too.
    */
   async enqueue(name: string, data: Data, options: JobsOptions = {}): Promise<Job<Data, Result, string>> {
-    if (this.#redis !== null && !this.#redis.usable) throw queueUnavailable(`Redis is ${this.#redis.status}`);
     return this.#bounded(async (late) => {
-      if ((await this.#count()) >= this.#waitingMax) {
-        throw new PaymentError(queueProblems.full, 'Too many jobs are waiting already.');
-      }
-      // A count that took too long has cost the caller its answer; the job must not follow.
-      if (late()) throw queueUnavailable('too late to add');
-      this.#waiting += 1;
-      return this.add(name, data, options);
+      if (!(await this.#takeRoom())) throw queueFull();
+      return this.#add(name, data, options, late);
     });
+  }
+
+  /**
+   * Adds a job unless its id is taken, within 50 ms in all, and gives back what stands under the id. One that is there
+   * is found at the bound of waiting jobs too. The same failures as {@link enqueue}.
+   */
+  async enqueueOnce(
+    name: string,
+    data: Data,
+    options: JobsOptions & { readonly jobId: string },
+  ): Promise<EnqueuedOnce<Data, Result>> {
+    return this.#bounded(async (late) => {
+      if (!(await this.#takeRoom())) {
+        const known = await this.getJob(options.jobId);
+        if (known === undefined) throw queueFull();
+        return { job: known, added: false };
+      }
+      const job = await this.#add(name, data, options, late);
+      // BullMQ answers an id that is taken as one that is new, and keeps what is there: reading it back tells which.
+      const stored = await this.getJob(options.jobId);
+      return stored === undefined ? { job, added: true } : { job: stored, added: stored.timestamp === job.timestamp };
+    });
+  }
+
+  /**
+   * The job under an id, within 50 ms; null for none.
+   *
+   * @throws PaymentError `ERR_QUEUE_UNAVAILABLE` where Redis is away, or did not answer in time.
+   */
+  async find(jobId: string): Promise<Job<Data, Result, string> | null> {
+    return this.#bounded(async () => (await this.getJob(jobId)) ?? null);
   }
 
   /** Bounded, and never rejecting, so that a dead Redis does not hold up the end of the process. */
@@ -72,35 +109,63 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
     return this.#closed;
   }
 
-  /** Jobs that no worker has begun. Exact at the bound; below it at most a quarter of a second old. */
-  async #count(): Promise<number> {
-    if (this.#waitingMax === Infinity) return 0;
+  #add(name: string, data: Data, options: JobsOptions, late: () => boolean): Promise<Job<Data, Result, string>> {
+    // A count that took too long has cost the caller its answer; the job must not follow.
+    if (late()) throw queueUnavailable('too late to add');
+    return this.add(name, data, options);
+  }
+
+  /**
+   * Counts jobs that no worker has begun, exactly at the bound and below it as they were a quarter of a second ago, and
+   * this one with them. One that is not added after all, or was there already, is counted until the next look.
+   */
+  async #takeRoom(): Promise<boolean> {
+    if (this.#waitingMax === Infinity) return true;
     const fresh = performance.now() - this.#countedAtMs < COUNT_FRESH_MS;
     if (!fresh || this.#waiting >= this.#waitingMax) {
-      this.#waiting = await this.getJobCountByTypes('wait', 'prioritized', 'delayed');
-      this.#countedAtMs = performance.now();
+      // One count for all who want it now: each of its own would overwrite what the others have added since.
+      this.#counting ??= this.#recount().finally(() => {
+        this.#counting = null;
+      });
+      await this.#counting;
     }
-    return this.#waiting;
+    if (this.#waiting >= this.#waitingMax) return false;
+    this.#waiting += 1;
+    this.#addedTotal += 1;
+    return true;
+  }
+
+  async #recount(): Promise<void> {
+    const addedBefore = this.#addedTotal;
+    const waiting = await this.getJobCountByTypes('wait', 'prioritized', 'delayed');
+    this.#waiting = waiting + this.#addedTotal - addedBefore;
+    this.#countedAtMs = performance.now();
   }
 
   async #bounded<T>(work: (late: () => boolean) => Promise<T>): Promise<T> {
+    if (this.#redis !== null && !this.#redis.usable) throw queueUnavailable(`Redis is ${this.#redis.status}`);
     let late = false;
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
         late = true;
-        this.#redis?.suspect();
-        reject(queueUnavailable(`no answer within ${ENQUEUE_MS_MAX} ms`));
+        // Where this process itself was busy, the answer lies in the socket already: it is read before this runs.
+        setImmediate(() => reject(queueUnavailable(`no answer within ${ENQUEUE_MS_MAX} ms`)));
       }, ENQUEUE_MS_MAX);
     });
     try {
       return await Promise.race([work(() => late), limit]);
     } catch (error) {
+      if (late) this.#redis?.suspect();
       throw error instanceof PaymentError ? error : queueUnavailable(error);
     } finally {
       clearTimeout(timer);
     }
   }
+}
+
+function queueFull(): PaymentError {
+  return new PaymentError(queueProblems.full, 'Too many jobs are waiting already.');
 }
 
 function queueUnavailable(cause: unknown): PaymentError {

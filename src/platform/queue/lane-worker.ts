@@ -8,6 +8,8 @@ const CLOSE_MS_MAX = 10_000;
 /** Without a job there is only the goodbye to Redis, which a Redis that is away never answers. */
 const CLOSE_IDLE_MS_MAX = 500;
 const DISCONNECT_MS_MAX = 500;
+/** A result that Redis did not take is told again after this; BullMQ's 15 s would leave a queue idle that is back. */
+const RETRY_MS = 1_000;
 
 /**
  * A worker with a connection that waits for Redis. `@nestjs/bullmq` gives every worker the connection of its queue,
@@ -17,22 +19,23 @@ const DISCONNECT_MS_MAX = 500;
 export class LaneWorker extends Worker {
   readonly #logger = new Logger(LaneWorker.name);
   readonly #throttle = new ErrorThrottle();
-  readonly #running = new Set<string>();
+  /** Jobs whose processor runs. BullMQ's events do not tell: a job that goes back to the queue ends without one. */
+  readonly #running: Running;
   #closed: Promise<void> | null = null;
 
   constructor(name: string, processor: Processor, options: WorkerOptions) {
-    super(name, processor, {
+    const running = { jobs: 0, lastEndedAtMs: -Infinity };
+    super(name, counted(processor, running), {
+      runRetryDelay: RETRY_MS,
       ...options,
       connection: connectionOf(options),
       autorun: false,
     });
+    this.#running = running;
     this.on('error', (error) => {
       if (this.#throttle.admits(error)) this.#logger.warn({ queue: name, err: error }, 'The worker has lost its Redis');
     });
-    this.on('active', (job) => this.#running.add(job.id ?? ''));
-    this.on('completed', (job) => this.#running.delete(job.id ?? ''));
     this.on('failed', (job, error) => {
-      this.#running.delete(job?.id ?? '');
       const fields = { queue: name, job_id: job?.id, attempts: job?.attemptsMade, err: error };
       this.#logger.warn(fields, 'A job has failed');
     });
@@ -66,7 +69,7 @@ export class LaneWorker extends Worker {
     const endMs = performance.now() + CLOSE_MS_MAX;
     for (;;) {
       if (await Promise.race([ended, after(CLOSE_IDLE_MS_MAX)])) return;
-      if (this.#running.size === 0) break;
+      if (this.#running.jobs === 0 && performance.now() - this.#running.lastEndedAtMs > CLOSE_IDLE_MS_MAX) break;
       if (performance.now() < endMs) continue;
       this.#logger.warn({ queue: this.name }, 'Jobs were still running at the end of the grace; others will take them');
       break;
@@ -75,6 +78,24 @@ export class LaneWorker extends Worker {
     // Cuts the connections, also those that were never up; without it they would keep trying and the process alive.
     await Promise.race([this.backend.close(true).catch(() => {}), after(DISCONNECT_MS_MAX)]);
   }
+}
+
+interface Running {
+  jobs: number;
+  lastEndedAtMs: number;
+}
+
+/** Three parameters: BullMQ gives a signal, fired when the process cannot wait any longer, to processors that take it. */
+function counted(process: Processor, running: Running): Processor {
+  return async (job, token, signal): Promise<unknown> => {
+    running.jobs += 1;
+    try {
+      return (await process(job, token, signal)) as unknown;
+    } finally {
+      running.jobs -= 1;
+      running.lastEndedAtMs = performance.now();
+    }
+  };
 }
 
 function connectionOf({ connection }: WorkerOptions): ConnectionOptions {

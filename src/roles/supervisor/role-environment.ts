@@ -19,6 +19,8 @@ const COMMON_NAMES = [
   ...['JWKS_FILE', 'JWKS_URL', 'JWT_ISSUER', 'JWT_AUDIENCE', 'OPERATOR_PASSWORD'],
 ];
 
+/** Only the fraud process may know what card tokens are fingerprinted with. */
+const FRAUD_NAMES = ['FRAUD_FINGERPRINT_KEY', 'FRAUD_RULES_FILE'];
 const TAX_NAMES = ['TAX_PROVIDER_URL', 'TAX_PROVIDER_TOKEN', 'TAX_PROVIDER_TIMEOUT_MS'];
 
 /** Figures of a lane: nothing secret, and every process counts the connections of all. */
@@ -82,9 +84,8 @@ export function environmentOf(role: SupervisedRole, source: Source): Record<stri
   const give = (name: string, value: string | undefined): void => {
     if (value !== undefined) environment[name] = value;
   };
-  for (const name of [...SYSTEM_NAMES, ...COMMON_NAMES, ...(role === 'tax' ? TAX_NAMES : [])]) {
-    give(name, read(source, name));
-  }
+  const own = role === 'tax' ? TAX_NAMES : role === 'fraud' ? FRAUD_NAMES : [];
+  for (const name of [...SYSTEM_NAMES, ...COMMON_NAMES, ...own]) give(name, read(source, name));
   for (const name of Object.keys(source)) {
     if (LANE_FIGURE.test(name)) give(name, read(source, name));
   }

@@ -1,8 +1,9 @@
 import type { Client } from 'pg';
 import type { AuthorizationRequest } from '../../../src/lanes/authorization/authorization';
-import { newRowId, publicId } from '../../../src/lanes/authorization/authorization-id';
+import { newRowId } from '../../../src/lanes/authorization/authorization-id';
 import { presentAuthorization } from '../../../src/lanes/authorization/authorization.presenter';
 import type { Caller } from '../../../src/ingress/caller';
+import { publicId } from '../../../src/shared/public-id';
 import {
   addCards,
   addMerchants,

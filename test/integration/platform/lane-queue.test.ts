@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'bullmq';
 import { LaneQueue } from '../../../src/platform/queue/lane-queue';
 import { ProducerRedis } from '../../../src/platform/queue/redis-connections';
@@ -55,6 +56,30 @@ describe('a lane’s queue', () => {
     await queue.waitUntilReady();
     await queue.enqueue('job', {}, { delay: 60_000 });
     await expect(queue.enqueue('job', {})).rejects.toMatchObject({ code: 'ERR_QUEUE_FULL' });
+  });
+
+  it('is exact at the bound when many add at once', async () => {
+    const { queue } = await open((await testRedis()).url, 10);
+    await queue.waitUntilReady();
+    const outcomes = await Promise.all(Array.from({ length: 30 }, () => timed(queue.enqueue('job', {}))));
+    expect(outcomes.filter(({ outcome }) => outcome === 'added')).toHaveLength(10);
+    expect(await queue.getJobCountByTypes('wait')).toBe(10);
+  });
+
+  it('adds a job once under an id, and finds the first one whatever a repeat says', async () => {
+    const { queue } = await open((await testRedis()).url, 2);
+    await queue.waitUntilReady();
+    const first = await queue.enqueueOnce('job', { turn: 1 }, { jobId: 'same' });
+    expect(first).toMatchObject({ added: true, job: { id: 'same', data: { turn: 1 } } });
+    await delay(2);
+    const repeat = await queue.enqueueOnce('job', { turn: 2 }, { jobId: 'same' });
+    expect(repeat).toMatchObject({ added: false, job: { id: 'same', data: { turn: 1 } } });
+    await queue.enqueueOnce('job', {}, { jobId: 'other' });
+    await expect(queue.enqueueOnce('job', {}, { jobId: 'third' })).rejects.toMatchObject({ code: 'ERR_QUEUE_FULL' });
+    expect(await queue.enqueueOnce('job', {}, { jobId: 'same' })).toMatchObject({ added: false });
+    expect(await queue.getJobCountByTypes('wait')).toBe(2);
+    expect(await queue.find('same')).toMatchObject({ data: { turn: 1 } });
+    expect(await queue.find('none')).toBeNull();
   });
 
   it('answers at once where Redis was never up, and adds nothing later', async () => {

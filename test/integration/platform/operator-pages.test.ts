@@ -99,7 +99,7 @@ describe('the operators’ pages', () => {
       () => queue.close(),
     );
     await until(() => redis.usable);
-    const job = await queue.enqueue('look', { at: 'me' });
+    const job = await queue.enqueue('look', { at: 'me', amount_minor: 1_250, card_token: 'card_demo_usd_0001' });
     const app = await open({ boardLanes: [{ lane: 'cards', redisUrl: url, queues: [name] }] });
     const api = (path: string, init: RequestInit = {}): Promise<Response> =>
       fetch(`${app.url}/queues/api${path}`, { ...init, headers: { authorization: basic, ...init.headers } });
@@ -110,7 +110,10 @@ describe('the operators’ pages', () => {
     expect((await api(`/queues/${name}/pause`, { method: 'PUT', headers: emptyJson })).status).toBe(200);
     expect(await queue.isPaused()).toBe(true);
     expect((await api(`/queues/${name}/resume`, { method: 'PUT' })).status).toBe(200);
-    expect((await api(`/queues/${name}/${job.id}`)).status).toBe(200);
+    const shown = await api(`/queues/${name}/${job.id}`);
+    expect(shown.status).toBe(200);
+    const { job: masked } = (await shown.json()) as { job: { data: unknown } };
+    expect(masked.data).toEqual({ at: 'me', amount_minor: '****', card_token: '****' });
     const page = await fetch(`${app.url}/queues`, withAccess(basic));
     const html = await page.text();
     expect(page.status).toBe(200);

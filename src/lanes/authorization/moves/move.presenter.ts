@@ -1,4 +1,5 @@
-import { AUTHORIZATION_PREFIX, CAPTURE_PREFIX, publicId, REFUND_PREFIX, REVERSAL_PREFIX } from '../authorization-id';
+import { publicId } from '../../../shared/public-id';
+import { AUTHORIZATION_PREFIX, CAPTURE_PREFIX, REFUND_PREFIX, REVERSAL_PREFIX } from '../authorization-id';
 import { presentAuthorization } from '../authorization.presenter';
 import type { CaptureRecord, MoveKind, MoveRecord } from './move';
 import type { CaptureAnswer, RefundAnswer, ReversalAnswer } from './move.schemas';

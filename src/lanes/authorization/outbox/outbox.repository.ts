@@ -1,6 +1,7 @@
 import type { LaneStore } from '../../../platform/database/statement';
 import { amountMinorFromText } from '../../../shared/money';
-import { CAPTURE_PREFIX, publicId, REFUND_PREFIX } from '../authorization-id';
+import { publicId } from '../../../shared/public-id';
+import { CAPTURE_PREFIX, REFUND_PREFIX } from '../authorization-id';
 import { leaseOutbox, markPublished, oldestUnpublished, purgePublished, releaseOutbox } from './outbox.statements';
 import type { SettlementEvent, SettlementType } from './settlement-event';
 
