@@ -51,7 +51,8 @@ export interface Settings {
   jwt: { jwksFile: string | null; jwksUrl: string | null; issuer: string; audience: string };
   operatorPassword: string | null;
   fraud: FraudSettings;
-  taxProvider: { url: string | null; token: string | null; timeoutMs: number };
+  /** The token goes to the provider as a bearer's. */
+  taxProvider: { url: string; token: string | null; timeoutMs: number };
   lanes: Readonly<Record<Lane, LaneSettings>>;
   /** Replicas that share a lane's role, and the extra ones during a roll-out: they size the role's connection limit. */
   replicas: number;
@@ -271,6 +272,21 @@ function keyFromDatabaseUrl(databaseUrl: string | null): string | null {
     .digest('base64url');
 }
 
+/** Where the provider's simulator listens (contract 15); it is development equipment, so production must name a provider. */
+const TAX_SIMULATOR_URL = 'http://127.0.0.1:3010';
+
+function readTaxProvider(reader: SettingsReader, required: boolean): Settings['taxProvider'] {
+  const url = reader.url('TAX_PROVIDER_URL', ['http:', 'https:'], 'https://api.taxjar.com');
+  if (required && url === null && !reader.raw('TAX_PROVIDER_URL')) {
+    reader.fault('TAX_PROVIDER_URL', 'the tax provider, for instance https://api.taxjar.com');
+  }
+  return {
+    url: url ?? TAX_SIMULATOR_URL,
+    token: reader.raw('TAX_PROVIDER_TOKEN') ?? null,
+    timeoutMs: reader.integer('TAX_PROVIDER_TIMEOUT_MS', 4_000, { min: 50, max: 60_000 }),
+  };
+}
+
 /** A misspelt setting would be ignored in silence, which is how a limit gets lost: families of names are closed. */
 function refuseUnknownNames(reader: SettingsReader, source: Source): void {
   const lanes = LANES.map((lane) => lane.toUpperCase());
@@ -323,11 +339,7 @@ export function readSettings(source: Source, version: string): Settings {
     jwt: readIdentity(reader),
     operatorPassword: reader.raw('OPERATOR_PASSWORD') ?? null,
     fraud: readFraud(reader, lanes.fraud, hosted.includes('fraud'), production),
-    taxProvider: {
-      url: reader.url('TAX_PROVIDER_URL', ['http:', 'https:'], 'https://api.taxjar.com'),
-      token: reader.raw('TAX_PROVIDER_TOKEN') ?? null,
-      timeoutMs: reader.integer('TAX_PROVIDER_TIMEOUT_MS', 4_000, { min: 50, max: 60_000 }),
-    },
+    taxProvider: readTaxProvider(reader, production && hosted.includes('tax')),
     lanes,
     replicas: reader.integer('REPLICAS', 1, { min: 1, max: 100 }),
     replicaSurge: reader.integer('REPLICAS_SURGE', 0, { min: 0, max: 100 }),

@@ -237,6 +237,32 @@ export const fraudOverflowLimits = {
   ageMsMax: 15 * 60_000,
 } as const;
 
+/** Bounds that only the tax lane has (contract 10). */
+export const taxLimits = {
+  /** Half the life of a stored answer: two to three generations of quotes exist at a time. */
+  quoteGenerationHours: 84,
+  estimates: {
+    /** Estimates in memory that the database does not have yet: a crash loses at most these. */
+    ringEntriesMax: 10_000,
+    /** Lines of all of them together; some 250 bytes each. */
+    ringLinesMax: 100_000,
+    flushEveryMs: 1_000,
+    flushBatchMax: 500,
+    keepDays: 90,
+    purgeBatchMax: 1_000,
+  },
+  reconciliation: {
+    /** The queue wakes it; this finds what the queue lost. */
+    pollEveryMs: 10_000,
+    /** Longer than an execution may take. */
+    leaseMs: 30_000,
+    backOffMs: 1_000,
+    backOffMsMax: 60_000,
+    refusedMs: 500,
+    attemptsMax: 5,
+  },
+} as const;
+
 /** Permits in use, the worker's own included, up to which a lane's worker may take one. */
 export function backgroundInUseMax(permits: number, share: BackgroundShare): number {
   const bound = permits * share.inUseShareMax;

@@ -2,11 +2,12 @@ import 'reflect-metadata';
 import { readProcessSettings, SettingsError } from '../config/environment';
 import { productVersion } from '../config/version';
 import { DatabaseBootError } from './platform/database/boot-check';
+import { StartRefusal } from './platform/start-refusal';
 import { runProcess } from './roles/process';
 
 /** Faults that a person mends: their message says how, and a stack would hide it. */
 function isPlain(error: unknown): error is Error {
-  return error instanceof SettingsError || error instanceof DatabaseBootError;
+  return error instanceof SettingsError || error instanceof DatabaseBootError || error instanceof StartRefusal;
 }
 
 async function main(): Promise<void> {

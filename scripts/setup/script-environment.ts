@@ -16,6 +16,8 @@ export interface ScriptEnvironment {
   postgresEmbedded: boolean;
   redisEmbedded: boolean;
   keysEmbedded: boolean;
+  /** Whether the tax provider's simulator is started; never in production, which names its provider. */
+  taxProviderEmbedded: boolean;
   jwtIssuer: string;
   jwtAudience: string;
   demoData: boolean;
@@ -51,6 +53,7 @@ export function readScriptEnvironment(
     postgresEmbedded,
     redisEmbedded: read('REDIS_URL') === null && Object.keys(perLane('REDIS_URL_')).length === 0,
     keysEmbedded: read('JWKS_FILE') === null && read('JWKS_URL') === null,
+    taxProviderEmbedded: read('TAX_PROVIDER_URL') === null && read('NODE_ENV') !== 'production',
     jwtIssuer: read('JWT_ISSUER') ?? 'payment-core',
     jwtAudience: read('JWT_AUDIENCE') ?? 'payment-core',
     demoData: postgresEmbedded || read('PAYMENT_DEMO_DATA') === '1',

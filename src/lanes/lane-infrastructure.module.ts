@@ -11,6 +11,7 @@ import { connectLaneDataSource, laneDataSourceOptions } from '../platform/databa
 import { LaneDatabase } from '../platform/database/lane-database';
 import type { Statement } from '../platform/database/statement';
 import { observeBulkhead, observeDatabase, type ObservedBulkhead } from '../platform/lane-observers';
+import type { DependencyHealth } from '../platform/lane-registry';
 import { LaneQueuesModule, laneRedisToken } from '../platform/queue/lane-queues';
 import type { ProducerRedis } from '../platform/queue/redis-connections';
 import type { ProblemKind } from '../shared/problem';
@@ -34,6 +35,8 @@ export interface LaneDemand {
    * bulkhead's observer then does not, so that each outcome is counted once (contract 4.9).
    */
   readonly standInCounts?: boolean;
+  /** What the lane leans on beside its database and its Redis; `degraded` where it fails, never unready (contract 13). */
+  readonly dependencies?: () => readonly DependencyHealth[];
 }
 
 /**
@@ -43,7 +46,7 @@ export interface LaneDemand {
 @Module({})
 export class LaneInfrastructureModule {
   static forLane(demand: LaneDemand): DynamicModule {
-    const { host, settings } = demand;
+    const { settings } = demand;
     const { lane, datasource, databaseUrl, redisUrl, specification } = settings;
     if (databaseUrl === null || redisUrl === null) throw new Error(`The lane ${lane} is not hosted by this process`);
     return {
@@ -71,13 +74,7 @@ export class LaneInfrastructureModule {
           queues: specification.queues.map(({ name, waitingMax }) => ({ name, waitingMax })),
         }),
       ],
-      providers: [
-        bulkheadsOf(demand),
-        permitsOf(),
-        admissionOf(demand),
-        databaseOf(demand),
-        registrationOf(host, settings),
-      ],
+      providers: [bulkheadsOf(demand), permitsOf(), admissionOf(demand), databaseOf(demand), registrationOf(demand)],
       exports: [LaneBulkheads, BULKHEAD, LANE_ADMISSION, LaneDatabase, LaneQueuesModule],
     };
   }
@@ -182,7 +179,8 @@ function databaseOf({ host, settings, statements }: LaneDemand): Provider {
   };
 }
 
-function registrationOf(host: LaneHost, { lane, specification }: LaneSettings): Provider {
+function registrationOf({ host, settings, dependencies }: LaneDemand): Provider {
+  const { lane, specification } = settings;
   return {
     provide: `LaneRegistration:${lane}`,
     inject: [LaneBulkheads, LaneDatabase, laneRedisToken(lane)],
@@ -193,7 +191,7 @@ function registrationOf(host: LaneHost, { lane, specification }: LaneSettings): 
         bulkheads: () => bulkheads.snapshots(),
         pool: () => database.view(),
         database: () => database.health(),
-        dependencies: async () => [await redis.health()],
+        dependencies: async () => [await redis.health(), ...(dependencies?.() ?? [])],
       });
       return true;
     },

@@ -4,8 +4,10 @@ import type { Log } from './log';
 export const ALERTS = [
   'ALERT_BULKHEAD_ZOMBIE',
   'ALERT_BULKHEAD_STUCK',
+  'ALERT_BULKHEAD_RECOVERY_LAG',
   'ALERT_OUTBOX_LAG',
   'ALERT_FRAUD_OVERFLOW_EXPIRED',
+  'ALERT_TAX_COMPENSATION',
   'ALERT_UNEXPECTED_ERROR',
 ] as const;
 export type AlertName = (typeof ALERTS)[number];

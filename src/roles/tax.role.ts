@@ -3,5 +3,6 @@ import { TaxModule } from '../lanes/tax/tax.module';
 import type { ProcessContext } from './process-context';
 
 export function modulesOf(context: ProcessContext): DynamicModule[] {
-  return [TaxModule.register(context, context.settings.lanes.tax)];
+  const { lanes, taxProvider, role } = context.settings;
+  return [TaxModule.register({ host: context, settings: lanes.tax, provider: taxProvider, alone: role === 'tax' })];
 }

@@ -12,7 +12,6 @@ import { testRedis } from './services';
 import type { TestDatabase } from './test-database';
 import type { TestIdentity } from './token';
 
-const MAIN = join(projectRoot, 'dist', 'src', 'main.js');
 export const OPERATOR_PASSWORD = 'operator-for-tests';
 
 export interface ServerOptions {
@@ -24,6 +23,8 @@ export interface ServerOptions {
   readyPath?: string | null;
   readyMsMax?: number;
   nodeArguments?: readonly string[];
+  /** The folder of the product; left out, this one. */
+  productFolder?: string;
 }
 
 export interface ServerExit {
@@ -109,10 +110,12 @@ export class ServerProcess {
 
 /** Starts dist/src/main.js on a free port and waits until it is ready; it is killed at the end of the test file. */
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
-  if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: 'npm test' and 'npm run build' make it`);
+  const folder = options.productFolder ?? projectRoot;
+  const main = join(folder, 'dist', 'src', 'main.js');
+  if (!existsSync(main)) throw new Error(`${main} is missing: 'npm test' and 'npm run build' make it`);
   const port = await freePort();
-  const child = spawn(process.execPath, [...(options.nodeArguments ?? []), MAIN], {
-    cwd: projectRoot,
+  const child = spawn(process.execPath, [...(options.nodeArguments ?? []), main], {
+    cwd: folder,
     env: await environmentOf(options, port),
     // The channel closes with this worker, and the server then ends by itself, however the worker died.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

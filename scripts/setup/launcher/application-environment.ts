@@ -7,6 +7,7 @@ import type { SecretsWithKeys } from '../secrets';
  * What the application is given: each lane its own login, and nobody the administrator's, which could read every lane's
  * tables.
  *
+ * @param taxProviderUrl of the simulator; null where a provider is given.
  * @param serverUrl of the server that serves all lanes; null where each lane's own is given.
  */
 export function applicationEnvironment(
@@ -14,6 +15,7 @@ export function applicationEnvironment(
   secrets: SecretsWithKeys,
   serverUrl: string | null,
   redisUrl: string | null,
+  taxProviderUrl: string | null = null,
 ): NodeJS.ProcessEnv {
   const { DATABASE_URL: _admin, MIGRATION_DATABASE_URL: _migrator, ...rest } = environment.variables;
   const result: NodeJS.ProcessEnv = {
@@ -30,6 +32,7 @@ export function applicationEnvironment(
     }
   }
   if (redisUrl !== null) result['REDIS_URL'] = redisUrl;
+  if (taxProviderUrl !== null) result['TAX_PROVIDER_URL'] = taxProviderUrl;
   if (environment.keysEmbedded) result['JWKS_FILE'] = secrets.jwksFile;
   return result;
 }

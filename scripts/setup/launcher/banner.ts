@@ -16,6 +16,8 @@ export interface BannerInput {
   url: string;
   /** Every process that serves. */
   listeners: readonly Listener[];
+  /** The tax provider's simulator; null where a real one is given. */
+  simulatorUrl: string | null;
   /** Where PostgreSQL's and Redis's files are; null where neither is embedded. */
   servicesFolder: string | null;
   startedInMs: number;
@@ -33,6 +35,9 @@ export async function banner(input: BannerInput): Promise<string> {
     ...(listeners.length > 1 ? listeners.map(processLine) : [`  API        ${url}/v1        reference ${url}/docs`]),
     `  health     ${url}/health    metrics   ${listeners.length > 1 ? '/metrics of each process' : `${url}/metrics`}`,
     `  queues     ${url}/queues    (user: operator  password: ${password})`,
+    ...(input.simulatorUrl === null
+      ? []
+      : [`  tax        the provider is a simulator, development equipment: ${input.simulatorUrl}/control`]),
     '',
     '  tokens     npm run -s token -- --subject checkout --scope authorizations',
     ...dataLines(environment.dataFolder, input.servicesFolder),

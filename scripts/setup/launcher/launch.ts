@@ -14,7 +14,8 @@ import { EmbeddedServiceGroup, type EmbeddedServices, redisExecutableFor } from 
 import { applicationSettings, assertPortFree, weakPassword } from './preflight';
 import { becomeLauncher, readRunState, type RunState, writeRunState } from './run-state';
 import { StopRequest, StopRequested } from './stop-request';
-import { singleProcess, type Topology } from './topology';
+import { simulatorPort, TaxSimulatorProcess } from './tax-simulator';
+import { type Listener, singleProcess, type Topology } from './topology';
 import type { Watcher } from './watch-sources';
 
 /** Contract 13: the application drains for up to 25 s; a little more, and it is not going to end by itself. */
@@ -54,6 +55,7 @@ class Launch {
   private readonly startedAt = performance.now();
   private services: EmbeddedServiceGroup | null = null;
   private application: Application | null = null;
+  private simulator: TaxSimulatorProcess | null = null;
   private readonly state: RunState;
   private readonly previous: RunState | null;
   private readonly topology: Topology;
@@ -98,10 +100,21 @@ class Launch {
     const serverUrl = await this.database(running);
     this.stop.check();
     this.services?.watch(running, redisExecutable);
-    const variables = applicationEnvironment(environment, secrets, serverUrl, running.redis?.url ?? null);
+    const taxProviderUrl = await this.taxProvider(listeners);
+    const redisUrl = running.redis?.url ?? null;
+    const variables = applicationEnvironment(environment, secrets, serverUrl, redisUrl, taxProviderUrl);
     return this.options.watch === undefined
       ? this.serveOnce(variables, secrets)
       : this.serveAndWatch(variables, secrets, this.options.watch());
+  }
+
+  /** @returns the simulator's URL; null where a provider is given, or nobody would call one. */
+  private async taxProvider(listeners: readonly Listener[]): Promise<string | null> {
+    const { environment } = this;
+    if (!environment.taxProviderEmbedded || !listeners.some(({ role }) => role === 'all' || role === 'tax'))
+      return null;
+    this.simulator = await TaxSimulatorProcess.start(await simulatorPort(environment.variables));
+    return this.simulator.url;
   }
 
   private async serveOnce(variables: NodeJS.ProcessEnv, secrets: SecretsWithKeys): Promise<number> {
@@ -150,7 +163,8 @@ class Launch {
     const { environment, settings } = this;
     const listeners = this.topology.listeners(environment, settings);
     const servicesFolder = this.services?.folder ?? null;
-    const input = { environment, settings, secrets, url, listeners, servicesFolder, startedInMs };
+    const simulatorUrl = this.simulator?.url ?? null;
+    const input = { environment, settings, secrets, url, listeners, simulatorUrl, servicesFolder, startedInMs };
     process.stdout.write(`${await banner(input)}\n`);
   }
 
@@ -202,6 +216,7 @@ class Launch {
       result = 1;
     }
     this.note({ application: null, url: null });
+    await this.simulator?.stop();
     try {
       await this.services?.stop();
     } catch (error) {

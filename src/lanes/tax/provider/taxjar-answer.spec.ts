@@ -1,0 +1,178 @@
+import type { QuoteRequest } from '../tax';
+import { ProviderFailure } from './provider-failure';
+import { taxjarQuote } from './taxjar-answer';
+import { taxjarOrder } from './taxjar-order';
+
+const request: QuoteRequest = {
+  currency: 'USD',
+  shipTo: { country: 'US', region: 'TX', postalCode: '78701' },
+  lines: [
+    { id: '1', amountMinor: 1_500, taxCode: null },
+    { id: '2', amountMinor: 0, taxCode: '20010' },
+  ],
+  shippingMinor: 150,
+};
+
+interface Part {
+  id?: string | number;
+  taxable_amount: number;
+  tax_collectable: number;
+  combined_tax_rate: number;
+}
+
+/** After the example of TaxJar's reference for an order to Austin. */
+function answer(): {
+  currency?: string;
+  tax: Record<string, unknown> & { breakdown: { line_items: Part[]; shipping?: Part } & Record<string, unknown> };
+} {
+  return {
+    tax: {
+      order_total_amount: 16.5,
+      shipping: 1.5,
+      taxable_amount: 16.5,
+      amount_to_collect: 1.36,
+      rate: 0.0825,
+      has_nexus: true,
+      freight_taxable: true,
+      tax_source: 'origin',
+      jurisdictions: { country: 'US', state: 'TX', county: 'TRAVIS', city: 'AUSTIN' },
+      breakdown: {
+        combined_tax_rate: 0.0825,
+        line_items: [
+          { id: '2', taxable_amount: 0, tax_collectable: 0, combined_tax_rate: 0.0825 },
+          { id: '1', taxable_amount: 15, tax_collectable: 1.24, combined_tax_rate: 0.0825 },
+        ],
+        shipping: { taxable_amount: 1.5, tax_collectable: 0.12, combined_tax_rate: 0.0825 },
+      },
+    },
+  };
+}
+
+type Answer = ReturnType<typeof answer>;
+
+function quoteOf(change: (answer: Answer) => void = () => undefined, asked = request): unknown {
+  const changed = answer();
+  change(changed);
+  return taxjarQuote(JSON.stringify(changed), asked);
+}
+
+function lineOf({ tax }: Answer, index = 1): Part {
+  return tax.breakdown.line_items[index] as Part;
+}
+
+it('takes the provider’s figures, the lines in the order of the request', () => {
+  expect(quoteOf()).toEqual({
+    taxMinor: 136,
+    rate: '0.0825',
+    shippingTaxMinor: 12,
+    lines: [
+      { id: '1', taxMinor: 124, rate: '0.0825' },
+      { id: '2', taxMinor: 0, rate: '0.0825' },
+    ],
+    jurisdiction: 'US-TX',
+  });
+});
+
+it('rounds half up what the provider did not round', () => {
+  const exact = quoteOf((all) => {
+    lineOf(all).tax_collectable = 1.235;
+    lineOf(all).combined_tax_rate = 0.08233333;
+  }) as { taxMinor: number };
+  expect(exact.taxMinor).toBe(124 + 12);
+});
+
+it('needs no shipping where shipping is not taxed, and takes ids that came back as numbers', () => {
+  const quote = quoteOf((all) => {
+    delete all.tax.breakdown.shipping;
+    all.tax['amount_to_collect'] = 1.24;
+    for (const line of all.tax.breakdown.line_items) line.id = Number(line.id);
+  });
+  expect(quote).toMatchObject({ taxMinor: 124, shippingTaxMinor: 0 });
+});
+
+it('is zero where the seller has no nexus, which is said without lines', () => {
+  const none = { tax: { amount_to_collect: 0, freight_taxable: false, has_nexus: false, rate: 0, taxable_amount: 0 } };
+  expect(taxjarQuote(JSON.stringify(none), request)).toEqual({
+    taxMinor: 0,
+    rate: '0',
+    shippingTaxMinor: 0,
+    lines: [
+      { id: '1', taxMinor: 0, rate: '0' },
+      { id: '2', taxMinor: 0, rate: '0' },
+    ],
+    jurisdiction: 'US-TX',
+  });
+});
+
+const GOOD = JSON.stringify(answer());
+
+it.each<[string, (answer: Answer) => void]>([
+  ['a negative tax of a line', (all) => (lineOf(all).tax_collectable = -1.24)],
+  ['a negative total', (all) => (all.tax['amount_to_collect'] = -1.36)],
+  ['a rate above 100 %', (all) => (lineOf(all).combined_tax_rate = 1.01)],
+  ['a rate below 0', (all) => (all.tax['rate'] = -0.01)],
+  ['an overall rate above 100 %', (all) => (all.tax['rate'] = 8.25)],
+  ['a tax above the amount', (all) => (lineOf(all).tax_collectable = 15.01)],
+  ['a tax that is not its rate’s', (all) => (lineOf(all).tax_collectable = 1.5)],
+  ['a tax on more than the line', (all) => (lineOf(all).taxable_amount = 15.01)],
+  ['a missing line', (all) => void all.tax.breakdown.line_items.pop()],
+  ['a line too many', (all) => void all.tax.breakdown.line_items.push({ ...lineOf(all), id: '3' })],
+  ['a line twice', (all) => (lineOf(all, 0).id = '1')],
+  ['another order’s line', (all) => (lineOf(all).id = '7')],
+  ['no lines at all', (all) => delete (all.tax as Record<string, unknown>)['breakdown']],
+  ['another total', (all) => (all.tax['order_total_amount'] = 1_650)],
+  ['another shipping', (all) => (all.tax['shipping'] = 1.51)],
+  ['a total that is not the sum', (all) => (all.tax['amount_to_collect'] = 3.36)],
+  ['another currency', (all) => (all.currency = 'EUR')],
+  ['another currency, said within', (all) => (all.tax['currency'] = 'cad')],
+  ['another country', (all) => (all.tax['jurisdictions'] = { country: 'CA' })],
+  ['another region', (all) => (all.tax['jurisdictions'] = { country: 'US', state: 'CA' })],
+  ['a sum as text', (all) => (all.tax['amount_to_collect'] = '1.36')],
+  ['no sum', (all) => delete all.tax['amount_to_collect']],
+])('%s is no tax', (_name, change) => {
+  expect(() => quoteOf(change)).toThrow(ProviderFailure);
+});
+
+it.each([
+  ['nothing', ''],
+  ['a page', '<html></html>'],
+  ['an error that is called a success', '{"error":"Internal Server Error","status":500,"detail":"…"}'],
+  ['half of it', GOOD.slice(0, -20)],
+  ['a list', '[]'],
+  ['null', 'null'],
+  ['a figure of endless work', GOOD.replace('1.36', '1e999999')],
+])('%s is no tax', (_name, text) => {
+  expect(() => taxjarQuote(text, request)).toThrow(expect.objectContaining({ reason: 'wrong' }) as Error);
+});
+
+it('compares digits, not floats: the largest amount to the cent', () => {
+  const amountMinor = Number.MAX_SAFE_INTEGER;
+  const asked = { ...request, lines: [{ id: '1', amountMinor, taxCode: null }], shippingMinor: 0 };
+  const text = (total: string): string =>
+    `{"tax":{"order_total_amount":${total},"amount_to_collect":0,"rate":0,"has_nexus":true,"breakdown":{"line_items":[` +
+    `{"id":"1","taxable_amount":90071992547409.91,"tax_collectable":0,"combined_tax_rate":0}]}}}`;
+  expect(taxjarQuote(text('90071992547409.91'), asked)).toMatchObject({ taxMinor: 0 });
+  expect(() => taxjarQuote(text('90071992547409.92'), asked)).toThrow(ProviderFailure);
+});
+
+describe('the order', () => {
+  it('is written in major units, digit for digit', () => {
+    const asked = { ...request, lines: [{ id: '1', amountMinor: Number.MAX_SAFE_INTEGER, taxCode: '20010' }] };
+    expect(taxjarOrder({ ...asked, shippingMinor: 0 })).toBe(
+      '{"to_country":"US","to_state":"TX","to_zip":"78701","amount":90071992547409.91,"shipping":0.00,' +
+        '"line_items":[{"id":"1","quantity":1,"unit_price":90071992547409.91,"product_tax_code":"20010"}]}',
+    );
+  });
+
+  it.each([
+    ['JPY', '"amount":1234,"shipping":5'],
+    ['KWD', '"amount":1.234,"shipping":0.005'],
+  ])('in %s', (currency, part) => {
+    const shipTo = { country: 'JP', region: null, postalCode: null };
+    const lines = [{ id: '1', amountMinor: 1_234, taxCode: null }];
+    const text = taxjarOrder({ currency, shipTo, lines, shippingMinor: 5 });
+    expect(text).toContain(part);
+    expect(text).not.toContain('to_state');
+    expect(text).not.toContain('to_zip');
+  });
+});
