@@ -4,6 +4,5 @@
 set -eu
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
-# Where this file's place is not the working directory, relative paths among the options keep their meaning.
 (cd "$here" && node scripts/setup/prepare.mjs)
 exec sh "$here/scripts/node24" "$here/dist/bench/drills/recovery/run.js" "$@"

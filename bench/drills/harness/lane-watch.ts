@@ -12,6 +12,7 @@ export interface LaneSample {
   readonly queued: number;
   readonly zombies: number;
   readonly poolSize: number;
+  readonly poolOpen: number;
   readonly poolBusy: number;
   readonly poolWaiting: number;
   readonly rssMiB: number;
@@ -35,7 +36,12 @@ interface HealthShown {
       string,
       {
         readonly bulkheads?: readonly BulkheadShown[];
-        readonly pool?: { readonly size: number; readonly busy: number; readonly waiting: number };
+        readonly pool?: {
+          readonly size: number;
+          readonly open: number;
+          readonly busy: number;
+          readonly waiting: number;
+        };
       }
     >
   >;
@@ -105,8 +111,8 @@ export class LaneWatch {
       const [bulkhead] = shown?.bulkheads ?? [];
       if (bulkhead === undefined || shown?.pool === undefined) continue;
       const { state, permits, in_use: inUse, background, queued, zombies } = bulkhead;
-      const { size: poolSize, busy: poolBusy, waiting: poolWaiting } = shown.pool;
-      const counts = { permits, inUse, background, queued, zombies, poolSize, poolBusy, poolWaiting };
+      const { size: poolSize, open: poolOpen, busy: poolBusy, waiting: poolWaiting } = shown.pool;
+      const counts = { permits, inUse, background, queued, zombies, poolSize, poolOpen, poolBusy, poolWaiting };
       this.#samples[lane].push({ atMs, state, rssMiB, ...counts });
     }
   }

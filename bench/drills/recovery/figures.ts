@@ -87,10 +87,13 @@ export function exitCodeOf({ verdict }: Verdict): number {
  *   says what it measured.
  */
 export function judge(measured: Measured, countsOnly: boolean): Verdict {
-  const figures = figuresOf(measured, !countsOnly);
+  return verdictOf(figuresOf(measured, !countsOnly), measured.voidReason);
+}
+
+/** Void beats failed: of a load that was not as planned nothing is known. */
+export function verdictOf(figures: Verdict['figures'], voidReason: string | null): Verdict {
   const failed = Object.values(figures).some(({ gates, holds }) => gates && !holds);
-  const verdict = measured.voidReason !== null ? 'VOID' : failed ? 'FAILED' : 'PASSED';
-  return { verdict, voidReason: measured.voidReason, figures };
+  return { verdict: voidReason !== null ? 'VOID' : failed ? 'FAILED' : 'PASSED', voidReason, figures };
 }
 
 function figuresOf(measured: Measured, judgesTimes: boolean): Record<string, Figure> {
@@ -128,7 +131,7 @@ function figuresOf(measured: Measured, judgesTimes: boolean): Record<string, Fig
   };
 }
 
-function judged(
+export function judged(
   value: number | null | undefined,
   rule: Rule,
   limit: number,
@@ -139,7 +142,7 @@ function judged(
   return { value: known, limit, holds: known !== null && obeys(known, rule, limit), rule, unit, gates };
 }
 
-function told(value: number | null | undefined, unit: Figure['unit']): Figure {
+export function told(value: number | null | undefined, unit: Figure['unit']): Figure {
   return { value: value ?? null, limit: null, holds: true, rule: null, unit, gates: false };
 }
 

@@ -1,12 +1,13 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Lane, LANES, laneTable } from '../../../config/lanes';
+import { type Lane, laneTable } from '../../../config/lanes';
 import type { LatencyFigures } from '../../load/latency-histogram';
 import type { PlanFile } from '../../load/plan-file';
 import { type AuditResult, auditAuthorizations } from '../../support/audit';
 import type { Closing } from '../../support/closing';
 import { checkpoint } from '../../support/durability';
 import { readMetrics } from '../../support/metrics';
+import { alertsBetween, grownBy, type Metrics, readAllMetrics, waitForPermits } from '../harness/aftermath';
 import { type LaneConnections, readConnections } from '../harness/connections';
 import { readAnswerLog } from '../harness/answer-log';
 import { type HistogramFigures, histogramBetween } from '../harness/histogram';
@@ -23,12 +24,6 @@ const LOOK_EVERY_MS = 250;
 const LOOK_OFTEN_MS = 50;
 /** The provider is slow before the first quote of a brownout asks it. */
 const SLOW_BEFORE_MS = 300;
-/** Whatever was accepted ends within the lanes' own limits. */
-const HOME_WITHIN_MS = 15_000;
-const HOME_POLL_MS = 100;
-
-type Metrics = ReadonlyMap<string, number>;
-
 /** Everything that one run of the drill saw. */
 export interface RecoveryRun {
   readonly topology: DrilledSystem['topology'];
@@ -65,12 +60,12 @@ export async function runRecovery(system: DrilledSystem, options: Options, closi
   const plan = planOf(system, options, phases, caller, await system.caller('tax', ['tax']));
   await checkpoint(system.adminUrl);
   watch.every(LOOK_EVERY_MS);
-  const metricsBefore = await readAllMetrics(system);
+  const metricsBefore = await readAllMetrics(system.urlOf);
   const running = await startLoad(plan, caller.subject, system.folder, closing);
   const acts = await actOut(phases, running.startedAtMs, system, options, watch, closing);
   const { result, logFile, auditFile } = await running.finish();
   const permitsOut = await waitForPermits(watch);
-  const metricsAfter = await readAllMetrics(system);
+  const metricsAfter = await readAllMetrics(system.urlOf);
   await watch.stop();
   const audit = await auditAuthorizations(system.adminUrl, caller.subject, auditFile);
   const cutAnswers = cut(readAnswerLog(logFile), result.codes, phases, running.startedAtMs);
@@ -157,42 +152,4 @@ async function actOut(
   watch.every(LOOK_OFTEN_MS);
   console.log('the provider is well again');
   return { restoredAtMs, taxBefore, taxAfter: await readMetrics(urlOf('tax')) };
-}
-
-/** In use by callers or waiting, in all lanes; the lanes' own workers may go on with what the brownout left them. */
-async function waitForPermits(watch: LaneWatch): Promise<number> {
-  const endMs = performance.now() + HOME_WITHIN_MS;
-  for (;;) {
-    await watch.look();
-    const out = LANES.map((lane) => watch.last(lane)).reduce(
-      (sum, { inUse, background, queued }) => sum + inUse - background + queued,
-      0,
-    );
-    if (out === 0 || performance.now() > endMs) return out;
-    await sleep(HOME_POLL_MS);
-  }
-}
-
-async function readAllMetrics({ urlOf }: DrilledSystem): Promise<readonly Metrics[]> {
-  return Promise.all([...new Set(LANES.map(urlOf))].map(readMetrics));
-}
-
-function grownBy(name: string, before: readonly Metrics[], after: readonly Metrics[]): number {
-  const sum = (all: readonly Metrics[]): number =>
-    all
-      .flatMap((metrics) => [...metrics])
-      .reduce((total, [series, value]) => total + (series.startsWith(`${name}{`) ? value : 0), 0);
-  return sum(after) - sum(before);
-}
-
-function alertsBetween(before: readonly Metrics[], after: readonly Metrics[]): Record<string, number> {
-  const raised: Record<string, number> = {};
-  after.forEach((metrics, index) => {
-    for (const [series, value] of metrics) {
-      const alert = /^alerts_total\{alert="(\w+)"\}$/.exec(series)?.[1];
-      const grown = value - (before[index]?.get(series) ?? 0);
-      if (alert !== undefined && grown > 0) raised[alert] = (raised[alert] ?? 0) + grown;
-    }
-  });
-  return raised;
 }
