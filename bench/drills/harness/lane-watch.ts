@@ -57,6 +57,7 @@ export class LaneWatch {
   readonly #agent = new Agent({ connections: 4 });
   readonly #urls: readonly string[];
   #timer: NodeJS.Timeout | null = null;
+  #closed: Promise<void> | null = null;
   /** Questions without an answer in time: a process that is down, or does nothing but what it is blocked by. */
   missed = 0;
 
@@ -77,10 +78,12 @@ export class LaneWatch {
     this.#timer = setInterval(() => void this.look(), intervalMs);
   }
 
-  async stop(): Promise<void> {
+  /** Idempotent. */
+  stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
     this.#timer = null;
-    await this.#agent.close();
+    this.#closed ??= this.#agent.close();
+    return this.#closed;
   }
 
   async look(): Promise<void> {

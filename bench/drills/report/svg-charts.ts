@@ -1,4 +1,4 @@
-import type { Band, Chart, ChartRenderer, Moment, Series, TimeLine } from './chart';
+import type { Band, Chart, ChartRenderer, Moment, Series } from './chart';
 import { escaped } from './html';
 
 const WIDTH = 960;
