@@ -231,6 +231,12 @@ export const authorizationLimits = {
   },
 } as const;
 
+/** Bounds that only the fraud lane has. */
+export const fraudLimits = {
+  /** Evaluations of one card wait for each other; some milliseconds each, so this is a line of a hundred or a fault. */
+  cardTurnWaitMsMax: 500,
+} as const;
+
 /** Bounds of the fraud lane's overflow (contract 10), beside the count and the concurrency of its queue above. */
 export const fraudOverflowLimits = {
   /** A job older than this is closed as REVIEW, and somebody is told. */
@@ -261,6 +267,23 @@ export const taxLimits = {
     refusedMs: 500,
     attemptsMax: 5,
   },
+} as const;
+
+/** Bounds that only the ledger lane has (contract 11). */
+export const ledgerLimits = {
+  /** A flush leaves when so many items wait, or the oldest has waited so long; it never writes more rows than that. */
+  flushRowsMax: 500,
+  flushWaitMsMax: 20,
+  /** Items whose outcome is unknown, in flight included; bytes of bodies that are held. One caller has half at most. */
+  itemsMax: 10_000,
+  bodyBytesHeldMax: 64 * MIB,
+  /** From here nothing more is read, until there are fewer than the second figure. */
+  congestedFrom: 8_000,
+  openBelow: 6_000,
+  /** An item whose commit is still in doubt so long after its admission is answered ERR_OUTCOME_UNKNOWN. */
+  outcomeMsMax: 10_000,
+  /** Balances are rolled up so often; what is younger is summed when it is asked for. */
+  rollUpEveryMs: 1_000,
 } as const;
 
 /** Permits in use, the worker's own included, up to which a lane's worker may take one. */

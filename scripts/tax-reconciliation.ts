@@ -1,4 +1,3 @@
-import { laneUrlFromServerUrl } from '../config/data-sources';
 import { laneTable } from '../config/lanes';
 import { reportReconciliation } from '../src/lanes/tax/estimates/estimate.statements';
 import { formatMinor } from '../src/shared/money';
@@ -26,13 +25,10 @@ const HEADINGS = ['place', 'served', 'pending', 'failed', 'equal', 'differ', 'es
 
 /** `npm run tax:reconciliation`: how estimates fared against the provider, by jurisdiction and currency. */
 async function report(): Promise<void> {
-  const environment = readScriptEnvironment();
   const { datasource } = laneTable.tax;
-  const serverUrl = environment.databaseUrl ?? embeddedAdminUrl(environment.dataFolder);
-  const url =
-    environment.laneDatabaseUrls.tax ?? (serverUrl === null ? null : laneUrlFromServerUrl(serverUrl, datasource.role));
-  if (url === null) throw new SetupError('No database: start payment-core, or set DATABASE_URL_TAX');
-  const rows = await withClient(url, async (client) => {
+  const rows = await withClient(administratorUrl(), async (client) => {
+    // As the tables' owner: the lane's own login has as many connections as its pool, and none for a visitor.
+    await client.query(`set role ${datasource.ownerRole}`);
     await client.query(`set search_path to ${datasource.schema}`);
     return (await client.query<ReportRow>(reportReconciliation.text)).rows;
   });
@@ -41,6 +37,13 @@ async function report(): Promise<void> {
     return;
   }
   print([HEADINGS, ...rows.map(cellsOf)]);
+}
+
+function administratorUrl(): string {
+  const { migrationDatabaseUrl, databaseUrl, dataFolder } = readScriptEnvironment();
+  const url = migrationDatabaseUrl ?? databaseUrl ?? embeddedAdminUrl(dataFolder);
+  if (url === null) throw new SetupError('No database: start payment-core, or set MIGRATION_DATABASE_URL');
+  return url;
 }
 
 function cellsOf(row: ReportRow): string[] {

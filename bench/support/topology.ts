@@ -26,7 +26,7 @@ export interface Topology {
   stop(): Promise<void>;
 }
 
-export type TopologyOptions = Pick<ServerProcessOptions, 'nodeArguments' | 'descriptorsMax'> & {
+export type TopologyOptions = Pick<ServerProcessOptions, 'nodeArguments' | 'descriptorsMax' | 'onMessage'> & {
   readonly environment?: Readonly<Record<string, string>>;
   /**
    * In `all`: start the process again that has ended by itself, as an engine would. `npm start` itself does not, and the

@@ -1,9 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../shared/clock';
 import type { OpenRequest } from './connection';
 import { connectionOf } from './connections';
-import type { Draining } from './draining';
+import { type Draining, OpenAnswer } from './draining';
 import type { Exchange } from './exchange';
 import { REQUEST_ID_HEADER } from './request-id';
 
@@ -36,10 +36,10 @@ export interface AnswersOptions {
  */
 export class Answers {
   readonly #options: AnswersOptions;
-  readonly #onEnd: (reply: FastifyReply, exchange: Exchange) => void;
+  readonly #onEnd: (exchange: Exchange) => void;
 
   /** @param onEnd What else the edge does at the end of a request. */
-  constructor(options: AnswersOptions, onEnd: (reply: FastifyReply, exchange: Exchange) => void) {
+  constructor(options: AnswersOptions, onEnd: (exchange: Exchange) => void) {
     this.#options = options;
     this.#onEnd = onEnd;
   }
@@ -47,12 +47,13 @@ export class Answers {
   follow(request: FastifyRequest, reply: FastifyReply, exchange: Exchange): void {
     request.exchange = exchange;
     reply.header(REQUEST_ID_HEADER, request.id);
-    this.#options.draining.opened(reply.raw);
     const connection = connectionOf(request.raw.socket);
     const followed = new Followed(reply, exchange, (aborted) => {
       connection?.closed(followed);
+      this.#options.draining.closed(followed);
       this.#end(reply, exchange, aborted);
     });
+    this.#options.draining.opened(followed);
     // It comes once by itself; `once` would cost a wrapper for each request.
     reply.raw.on('finish', followed.finish);
     if (connection !== undefined) connection.opened(followed);
@@ -61,11 +62,11 @@ export class Answers {
   }
 
   #end(reply: FastifyReply, exchange: Exchange, aborted: boolean): void {
-    const { clock, draining, onAnswered } = this.#options;
+    const { clock, onAnswered } = this.#options;
     const { request, raw } = reply;
-    draining.closed(raw);
-    this.#onEnd(reply, exchange);
+    this.#onEnd(exchange);
     if (aborted) exchange.entry?.abandon();
+    exchange.onEnded?.();
     const nowMs = clock.now();
     if (!aborted) exchange.onShed?.(nowMs - exchange.readAtMs);
     onAnswered?.({
@@ -82,15 +83,14 @@ export class Answers {
 }
 
 /** One request from its headers to the end of its answer, which comes once, whatever tells of it. */
-class Followed implements OpenRequest {
+class Followed extends OpenAnswer implements OpenRequest {
   readonly request: IncomingMessage;
-  readonly response: ServerResponse;
   readonly #exchange: Exchange;
   readonly #onEnd: (aborted: boolean) => void;
 
   constructor(reply: FastifyReply, exchange: Exchange, onEnd: (aborted: boolean) => void) {
+    super(reply.raw);
     this.request = reply.request.raw;
-    this.response = reply.raw;
     this.#exchange = exchange;
     this.#onEnd = onEnd;
   }

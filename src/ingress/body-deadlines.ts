@@ -1,6 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import type { Clock, TimerHandle } from '../shared/clock';
+import { DeadlineList } from '../bulkhead/deadline-list';
 import { PaymentError } from '../shared/problem';
+import { AwaitedBody } from './awaited-body';
 import { edgeProblems } from './problems';
 import { sendProblem } from './render-problem';
 
@@ -12,52 +14,52 @@ import { sendProblem } from './render-problem';
 export class BodyDeadlines {
   readonly #clock: Clock;
   readonly #bodyMsMax: number;
-  readonly #dueMs = new Map<FastifyReply, number>();
+  readonly #awaited: DeadlineList<AwaitedBody>;
   #timer: TimerHandle | null = null;
 
   constructor(clock: Clock, bodyMsMax: number) {
     this.#clock = clock;
     this.#bodyMsMax = bodyMsMax;
+    this.#awaited = new DeadlineList(bodyMsMax);
   }
 
   get waiting(): number {
-    return this.#dueMs.size;
+    return this.#awaited.size;
   }
 
   /** The headers have been read and a body is to follow. */
-  expect(reply: FastifyReply, nowMs: number): void {
-    this.#dueMs.set(reply, nowMs + this.#bodyMsMax);
+  expect(reply: FastifyReply, nowMs: number): AwaitedBody {
+    const body = new AwaitedBody(reply);
+    this.#awaited.append(body, nowMs);
     this.#timer ??= this.#clock.schedule(this.#ring, this.#bodyMsMax);
+    return body;
   }
 
   /** The body has been read. */
-  arrived(reply: FastifyReply): void {
-    this.#dueMs.delete(reply);
+  arrived(body: AwaitedBody): void {
+    if (body.list !== null) this.#awaited.remove(body);
   }
 
   /** The answer has gone out, or the client has. Kept while the rest of a refused body is still coming. */
-  answered(reply: FastifyReply): void {
-    const { raw } = reply.request;
-    if (raw.complete || raw.destroyed) this.#dueMs.delete(reply);
+  answered(body: AwaitedBody): void {
+    const { raw } = body.reply.request;
+    if (raw.complete || raw.destroyed) this.arrived(body);
   }
 
   close(): void {
     if (this.#timer !== null) this.#clock.cancel(this.#timer);
     this.#timer = null;
-    this.#dueMs.clear();
+    while (this.#awaited.shift() !== null);
   }
 
   readonly #ring = (): void => {
     this.#timer = null;
     const nowMs = this.#clock.now();
-    for (const [reply, dueMs] of this.#dueMs) {
-      if (dueMs > nowMs) {
-        this.#timer = this.#clock.schedule(this.#ring, dueMs - nowMs);
-        return;
-      }
-      this.#dueMs.delete(reply);
-      this.#expire(reply);
+    for (let due = this.#awaited.shiftDue(nowMs); due !== null; due = this.#awaited.shiftDue(nowMs)) {
+      this.#expire(due.reply);
     }
+    const { earliestMs } = this.#awaited;
+    if (earliestMs !== Infinity) this.#timer = this.#clock.schedule(this.#ring, earliestMs - nowMs);
   };
 
   #expire(reply: FastifyReply): void {

@@ -1,3 +1,4 @@
+import type { BodyGates } from './body-gates';
 import { mayActFor } from './caller';
 import type { AllowedMethods } from './allowed-methods';
 import type { Draining } from './draining';
@@ -14,6 +15,7 @@ export interface CheckServices {
   readonly allowedMethods: AllowedMethods;
   readonly tokens: Pick<TokenVerifier, 'verify'>;
   readonly retryGuard: RetryGuardMode;
+  readonly bodyGates: BodyGates;
   /** Told of lane work that was refused because the process is draining. */
   readonly onDrainingRefusal: (lane: string) => void;
 }
@@ -133,7 +135,7 @@ export function headersChecks(services: CheckServices): Record<HeadersPlace, rea
     retry_headers: [retryHeadersCheck(services)],
     retry_guard: [],
     declared_length: [declaredLengthCheck],
-    ledger_bounds: [],
+    ledger_bounds: [services.bodyGates.check],
   };
 }
 

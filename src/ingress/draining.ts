@@ -1,5 +1,16 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { IntrusiveList, ListNode } from '../bulkhead/intrusive-list';
+
+/**
+ * An answer that is not out yet. It carries its own links: a `Set` of requests replaces its table every few of them, and
+ * each table that V8 has promoted keeps all later ones alive, requests and all, until the whole heap is marked.
+ */
+export class OpenAnswer extends ListNode<OpenAnswer> {
+  constructor(readonly response: ServerResponse) {
+    super();
+  }
+}
 
 /**
  * The end of a process as its callers see it (contract 13): from `begin` on each answer closes its connection and
@@ -8,7 +19,7 @@ import type { Socket } from 'node:net';
  */
 export class Draining {
   #active = false;
-  readonly #open = new Set<ServerResponse>();
+  readonly #open = new IntrusiveList<OpenAnswer>();
   #idle: PromiseWithResolvers<void> | null = null;
 
   get active(): boolean {
@@ -25,7 +36,9 @@ export class Draining {
     this.#active = true;
     // Of requests behind one another on a connection the last one closes it: what was accepted is answered.
     const lastOf = new Map<Socket, ServerResponse>();
-    for (const response of this.#open) lastOf.set(response.req.socket, response);
+    for (let open = this.#open.head; open !== null; open = open.next) {
+      lastOf.set(open.response.req.socket, open.response);
+    }
     for (const response of lastOf.values()) closeAfter(response);
   }
 
@@ -36,14 +49,14 @@ export class Draining {
     return this.#idle.promise;
   }
 
-  opened(response: ServerResponse): void {
-    this.#open.add(response);
-    if (this.#active) closeAfter(response);
+  opened(answer: OpenAnswer): void {
+    this.#open.push(answer);
+    if (this.#active) closeAfter(answer.response);
   }
 
-  /** Once per response, whether it was written or its client has gone. */
-  closed(response: ServerResponse): void {
-    this.#open.delete(response);
+  /** Once per answer, whether it was written or its client has gone. */
+  closed(answer: OpenAnswer): void {
+    this.#open.remove(answer);
     if (this.#open.size > 0 || this.#idle === null) return;
     this.#idle.resolve();
     this.#idle = null;

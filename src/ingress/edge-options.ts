@@ -51,7 +51,7 @@ export function edgeFastifyOptions(
   const filter = new ProblemFilter(() => {}, options.draining);
   /** What Fastify refuses before any hook runs: a path that cannot be decoded, a parameter that is too long. */
   const answerFrameworkError = (error: Error, request: FastifyRequest, reply: FastifyReply): void => {
-    answers.follow(request, reply, new Exchange(null, null, false, options.clock.now()));
+    answers.follow(request, reply, new Exchange(null, null, options.clock.now()));
     if (!options.draining.active) filter.answer(error, request, reply);
     else sendProblem(reply, new PaymentError(edgeProblems.draining, 'This process takes no new work.'));
   };

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Execution } from '../bulkhead/bulkhead';
 import type { RequestFault } from '../shared/problem';
+import type { AwaitedBody } from './awaited-body';
 import type { Caller } from './caller';
 import type { RoutePolicy } from './route-policy';
 
@@ -15,8 +16,9 @@ export class Exchange {
   readonly policy: RoutePolicy | null;
   /** The route's pattern (`/v1/authorizations/:id`), so that nothing of a request gets into a label; null without one. */
   readonly route: string | null;
-  readonly hasBody: boolean;
   readonly startedAtMs: number;
+  /** The body that is to follow the headers; null without one. */
+  awaitedBody: AwaitedBody | null = null;
   caller: Caller | null = null;
   idempotencyKey: string | null = null;
   /** `Retry-Attempt`, or what `x-envoy-attempt-count` says of it, whichever is higher; 0 = a first try, null = not said. */
@@ -30,6 +32,8 @@ export class Exchange {
   entry: { abandon(): void } | null = null;
   /** The code of the problem document it was answered with. */
   problemCode: string | null = null;
+  /** Called once when it has ended: answered, or left by its client. */
+  onEnded: (() => void) | null = null;
   /** Called with the time from the body's last byte to the answer, where a full lane refused. */
   onShed: ((shedMs: number) => void) | null = null;
   /**
@@ -40,10 +44,9 @@ export class Exchange {
   /** The answer has been written, or its connection is gone. */
   ended = false;
 
-  constructor(policy: RoutePolicy | null, route: string | null, hasBody: boolean, startedAtMs: number) {
+  constructor(policy: RoutePolicy | null, route: string | null, startedAtMs: number) {
     this.policy = policy;
     this.route = route;
-    this.hasBody = hasBody;
     this.startedAtMs = startedAtMs;
   }
 }

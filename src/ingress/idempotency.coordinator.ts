@@ -17,8 +17,8 @@ const FAILED: Settled = { ended: false };
 
 interface InFlight {
   readonly payloadHash: Buffer;
-  /** Twins that still wait. */
-  readonly twins: Set<(settled: Settled) => void>;
+  /** Twins that still wait; null while there was none. */
+  twins: Set<(settled: Settled) => void> | null;
 }
 
 function inFlightError(): PaymentError {
@@ -92,7 +92,7 @@ export class IdempotencyCoordinator {
     request: KeyedRequest,
     work: () => Promise<KeyedOutcome<Answer>>,
   ): Promise<KeyedAnswer<Answer>> {
-    const entry: InFlight = { payloadHash: request.payloadHash, twins: new Set() };
+    const entry: InFlight = { payloadHash: request.payloadHash, twins: null };
     this.#inFlight.set(scope, entry);
     let settled = FAILED;
     try {
@@ -104,7 +104,7 @@ export class IdempotencyCoordinator {
     } finally {
       // Out of the map first: the twin that is told of a failure becomes the next leader.
       this.#inFlight.delete(scope);
-      for (const tell of entry.twins) tell(settled);
+      for (const tell of entry.twins ?? []) tell(settled);
     }
   }
 
@@ -117,12 +117,12 @@ export class IdempotencyCoordinator {
       };
       const timer = this.#clock.schedule(
         () => {
-          first.twins.delete(tell);
+          first.twins?.delete(tell);
           resolve(null);
         },
         Math.max(waitMs, 0),
       );
-      first.twins.add(tell);
+      (first.twins ??= new Set()).add(tell);
     });
   }
 }

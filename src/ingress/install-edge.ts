@@ -4,6 +4,7 @@ import { PaymentError, type ProblemKind } from '../shared/problem';
 import { AllowedMethods } from './allowed-methods';
 import { Answers, type AnswersOptions } from './answers';
 import { BodyDeadlines } from './body-deadlines';
+import { BodyGates } from './body-gates';
 import { headersChecks } from './checks';
 import { connectionsOf } from './connections';
 import { Exchange } from './exchange';
@@ -27,6 +28,8 @@ export interface EdgeOptions extends AnswersOptions {
   /** Lane work refused because the process is draining: counted here, since no bulkhead has seen it. */
   readonly onDrainingRefusal?: (lane: string) => void;
   readonly bodyMsMax?: number;
+  /** What lanes ask before a body is read; without them nobody asks. */
+  readonly bodyGates?: BodyGates;
 }
 
 export interface Edge {
@@ -56,6 +59,7 @@ export function installEdge(app: NestFastifyApplication, options: EdgeOptions): 
     allowedMethods: new AllowedMethods(fastify),
     tokens: options.tokens,
     retryGuard: options.retryGuard,
+    bodyGates: options.bodyGates ?? new BodyGates(),
     onDrainingRefusal: options.onDrainingRefusal ?? ((): void => {}),
   };
 
@@ -89,16 +93,16 @@ function addHooks(
   steps: readonly Step<string, Check>[],
 ): void {
   const { clock } = options;
-  const answers = new Answers(options, (reply, exchange) => {
-    if (exchange.hasBody) bodies.answered(reply);
+  const answers = new Answers(options, (exchange) => {
+    if (exchange.awaitedBody !== null) bodies.answered(exchange.awaitedBody);
   });
 
   fastify.addHook('onRequest', (request, reply, done) => {
     const { config, url } = request.routeOptions;
     const route = request.is404 ? null : (url ?? null);
-    const exchange = new Exchange(config.policy ?? null, route, hasBody(request), clock.now());
+    const exchange = new Exchange(config.policy ?? null, route, clock.now());
     answers.follow(request, reply, exchange);
-    if (exchange.hasBody) bodies.expect(reply, exchange.startedAtMs);
+    if (hasBody(request)) exchange.awaitedBody = bodies.expect(reply, exchange.startedAtMs);
 
     const fault = framingFault(request);
     if (fault !== null) return sendProblem(reply, fault);
@@ -115,7 +119,7 @@ function addHooks(
     const { exchange } = request;
     if (exchange !== null) {
       // A method whose body nobody reads comes here before its body does: the deadline goes on.
-      if (exchange.hasBody && request.raw.complete) bodies.arrived(reply);
+      if (exchange.awaitedBody !== null && request.raw.complete) bodies.arrived(exchange.awaitedBody);
       exchange.readAtMs = clock.now();
       if (exchange.writtenFaults.length > 0) return sendProblem(reply, allFaultsOf(request));
     }

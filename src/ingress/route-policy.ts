@@ -11,4 +11,8 @@ export interface RoutePolicy {
   readonly bodyBytesMax: number;
   /** The validated body's member that names the merchant, checked against the token's claim; null where there is none. */
   readonly merchantMember: string | null;
+  /** The lane is asked for room before the body is read: see {@link BodyGates}. */
+  readonly gated: boolean;
+  /** The handler is given the body's text and reads it itself; the edge sees to its type and its UTF-8 only. */
+  readonly bodyAsText: boolean;
 }

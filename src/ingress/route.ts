@@ -25,8 +25,11 @@ export interface LaneRouteOptions extends Partial<RoutePolicy> {
   readonly query?: ObjectSchema;
   readonly params?: ObjectSchema;
   readonly summary?: string;
-  /** Which of the lane's {@link AdmissionInterceptor}s admits to the route: a lane with a second bulkhead has a second. */
-  readonly admission?: InjectionToken<AdmissionInterceptor>;
+  /**
+   * Which of the lane's {@link AdmissionInterceptor}s admits to the route: a lane with a second bulkhead has a second. Null
+   * where a permit is not what bounds the route's callers: the lane's own gate does (contract 11).
+   */
+  readonly admission?: InjectionToken<AdmissionInterceptor> | null;
   /** Successful answers by status, for the API reference. */
   readonly answers?: Readonly<Record<number, z.ZodType>>;
 }
@@ -136,13 +139,16 @@ export function LaneRoute(options: LaneRouteOptions): MethodDecorator {
     idempotencyKey: options.idempotencyKey ?? false,
     bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX_DEFAULT,
     merchantMember: options.merchantMember ?? null,
+    gated: options.gated ?? false,
+    bodyAsText: options.bodyAsText ?? false,
   };
   return applyDecorators(
     // First of all: what the others note, they note of the guarded handler.
-    admitted(options.admission ?? AdmissionInterceptor),
+    ...(options.admission === null ? [] : [admitted(options.admission ?? AdmissionInterceptor)]),
     RouteConfig({ policy }),
     RouteSchema({
-      ...(options.body !== undefined && { body: options.body }),
+      // Where the handler reads the text itself, the schema is for the API reference alone.
+      ...(options.body !== undefined && !policy.bodyAsText && { body: options.body }),
       querystring: options.query ?? NO_QUERY,
       ...(options.params !== undefined && { params: options.params }),
     }),

@@ -1,4 +1,5 @@
 import type { Lane } from '../../config/lanes';
+import type { BodyGates } from '../ingress/body-gates';
 import type { AlertBoard } from '../platform/alerts';
 import type { FaultSwitches } from '../platform/faults';
 import type { LaneMetrics } from '../platform/lane-metrics';
@@ -14,6 +15,8 @@ export interface LaneHost {
   readonly metrics: LaneMetrics;
   readonly faults: FaultSwitches;
   readonly registry: LaneRegistry;
+  /** Where a lane says what it asks before it lets a body be read. */
+  readonly bodyGates: BodyGates;
   /** Connections of all lanes on this lane's database server, replicas and surge included: what it must be able to give. */
   readonly connectionsOnServerOf: (lane: Lane) => number;
   /** Half of a lane's permits are old zombies: a one-lane process ends itself (contract 6). */

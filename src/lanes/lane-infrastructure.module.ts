@@ -37,6 +37,8 @@ export interface LaneDemand {
   readonly standInCounts?: boolean;
   /** What the lane leans on beside its database and its Redis; `degraded` where it fails, never unready (contract 13). */
   readonly dependencies?: () => readonly DependencyHealth[];
+  /** The lane tells its state itself (contract 5): what it counts is not its permits. */
+  readonly tellsOwnState?: boolean;
 }
 
 /**
@@ -95,7 +97,7 @@ function limitsOf(specification: BulkheadSpecification): BulkheadLimits {
   };
 }
 
-function bulkheadsOf({ host, settings, standInCounts = false }: LaneDemand): Provider {
+function bulkheadsOf({ host, settings, standInCounts = false, tellsOwnState = false }: LaneDemand): Provider {
   const { lane, bulkhead, readBulkhead } = settings;
   const observe = (specification: BulkheadSpecification): ObservedBulkhead =>
     observeBulkhead(host.metrics.bulkhead(specification.name), {
@@ -111,7 +113,11 @@ function bulkheadsOf({ host, settings, standInCounts = false }: LaneDemand): Pro
     useFactory: () => {
       const observer = observe(bulkhead);
       return new LaneBulkheads(
-        make(bulkhead, standInCounts ? withoutFullLane(observer) : observer),
+        make(bulkhead, {
+          ...observer,
+          ...(standInCounts && { onRefused: withoutFullLane(observer) }),
+          ...(tellsOwnState && { onStateChanged: () => {} }),
+        }),
         readBulkhead && make(readBulkhead, observe(readBulkhead)),
       );
     },
@@ -119,13 +125,10 @@ function bulkheadsOf({ host, settings, standInCounts = false }: LaneDemand): Pro
 }
 
 /** Leaves out the refusals that a stand-in is asked about. */
-function withoutFullLane(observer: ObservedBulkhead): ObservedBulkhead {
-  return {
-    ...observer,
-    onRefused: (reason, background) => {
-      if (background === true || (reason !== 'full' && reason !== 'queue_timeout'))
-        observer.onRefused(reason, background);
-    },
+function withoutFullLane(observer: ObservedBulkhead): ObservedBulkhead['onRefused'] {
+  return (reason, background) => {
+    if (background === true || (reason !== 'full' && reason !== 'queue_timeout'))
+      observer.onRefused(reason, background);
   };
 }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { lanesOfRole, type Settings } from '../../config/environment';
 import { type Lane, LANES } from '../../config/lanes';
+import { BodyGates } from '../ingress/body-gates';
 import { Draining } from '../ingress/draining';
 import { TokenVerifier } from '../ingress/identity';
 import type { KeySetSource } from '../ingress/key-set';
@@ -43,6 +44,7 @@ export function createProcessContext(settings: Settings): ProcessContext {
     alerts,
     metrics,
     registry,
+    bodyGates: new BodyGates(),
     draining,
     tokens,
     faults: new FaultSwitches(),

@@ -65,6 +65,7 @@ async function buildApplication(context: ProcessContext): Promise<{ app: NestFas
     ...answers,
     tokens,
     retryGuard: settings.retryGuard,
+    bodyGates: context.bodyGates,
     onUnexpected: ({ route, requestId, ...error }) => {
       alerts.raise('ALERT_UNEXPECTED_ERROR', 'A request was answered 500, for a reason that nobody foresaw', {
         key: route ?? '',

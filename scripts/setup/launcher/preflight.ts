@@ -15,8 +15,7 @@ export function applicationSettings(environment: ScriptEnvironment): Settings {
   if (environment.postgresEmbedded) {
     for (const lane of LANES)
       standIns[`DATABASE_URL_${lane.toUpperCase()}`] = 'postgres://later@127.0.0.1/payment_core';
-    if (!environment.variables['FRAUD_FINGERPRINT_KEY']?.trim())
-      standIns['FRAUD_FINGERPRINT_KEY'] = 'later'.repeat(8);
+    if (!environment.variables['FRAUD_FINGERPRINT_KEY']?.trim()) standIns['FRAUD_FINGERPRINT_KEY'] = 'later'.repeat(8);
   }
   if (environment.redisEmbedded) standIns['REDIS_URL'] = 'redis://127.0.0.1';
   if (environment.keysEmbedded) standIns['JWKS_FILE'] = 'jwks.json';

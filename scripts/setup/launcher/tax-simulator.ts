@@ -54,6 +54,8 @@ export class TaxSimulatorProcess {
 
   #spawn(): Promise<void> {
     const child = spawn(process.execPath, [MAIN, '--host', HOST, '--port', String(this.#port)], {
+      // It needs nothing of what the launcher knows.
+      env: {},
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       detached: true,
     });

@@ -21,7 +21,7 @@ interface Sent {
 }
 
 function request({ caller = 'checkout', key = 'order 1', body = usual }: Sent): FastifyRequest {
-  const exchange = new Exchange(null, '/v1/fraud/evaluations', true, 0);
+  const exchange = new Exchange(null, '/v1/fraud/evaluations', 0);
   exchange.caller = { subject: caller, scopes: new Set(['fraud']), merchants: '*' };
   exchange.idempotencyKey = key;
   return { method: 'POST', url: '/v1/fraud/evaluations', exchange, body } as unknown as FastifyRequest;

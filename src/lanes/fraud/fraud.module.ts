@@ -1,7 +1,7 @@
 import { type DynamicModule, Inject, Module, type Provider } from '@nestjs/common';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import type { FraudSettings, LaneSettings } from '../../../config/environment';
-import { fraudOverflowLimits, laneTable } from '../../../config/lanes';
+import { fraudLimits, fraudOverflowLimits, laneTable } from '../../../config/lanes';
 import { AdmissionInterceptor } from '../../ingress/admission.interceptor';
 import { IdempotencyCoordinator } from '../../ingress/idempotency.coordinator';
 import { LaneDatabase } from '../../platform/database/lane-database';
@@ -44,7 +44,7 @@ function providersOf({ clock, faults, log }: LaneHost, fingerprintKey: string, j
       provide: EVALUATOR,
       inject: [FraudRepository, IdempotencyCoordinator],
       useFactory: (repository: FraudRepository, coordinator: IdempotencyCoordinator) =>
-        new FraudEvaluator(repository, judge, coordinator, new CardTurns()),
+        new FraudEvaluator(repository, judge, coordinator, new CardTurns(clock, fraudLimits.cardTurnWaitMsMax)),
     },
     {
       provide: FraudService,

@@ -1,13 +1,31 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, Inject, Module } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
 import type { LaneSettings } from '../../../config/environment';
+import { ledgerLimits } from '../../../config/lanes';
+import { LaneDatabase } from '../../platform/database/lane-database';
 import type { LaneHost } from '../lane-host';
 import { LaneInfrastructureModule } from '../lane-infrastructure.module';
+import { BalanceRollUp } from './balances/balance-roll-up';
+import { LedgerBuffer } from './buffer/ledger-buffer';
+import { httpControllers, httpProviders, httpStatements } from './ledger.http';
+import { ingestProviders, ingestStatements } from './ledger.ingest';
+import { observeLedger } from './ledger.metrics';
 import { ledgerProblems } from './ledger.problems';
+import { checkNumbering } from './write/numbering';
 
-/** The ledger lane: its permits, pool, queues and health. It has no routes yet. */
+/** The ledger lane: items gather in one buffer and reach the journal in micro-batches, each with its own answer (contract 11). */
 @Module({})
-export class LedgerModule {
+export class LedgerModule implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+  readonly #rollUp: BalanceRollUp;
+  readonly #database: LaneDatabase;
+
+  constructor(@Inject(BalanceRollUp) rollUp: BalanceRollUp, @Inject(LaneDatabase) database: LaneDatabase) {
+    this.#rollUp = rollUp;
+    this.#database = database;
+  }
+
   static register(host: LaneHost, settings: LaneSettings): DynamicModule {
+    const observer = observeLedger(host, settings.bulkhead.name);
     return {
       module: LedgerModule,
       imports: [
@@ -17,9 +35,29 @@ export class LedgerModule {
           full: ledgerProblems.full,
           abortWhenAbandoned: false,
           entities: [],
-          statements: [],
+          statements: [...ingestStatements, ...httpStatements],
+          tellsOwnState: true,
         }),
       ],
+      controllers: httpControllers,
+      providers: [
+        ...ingestProviders(host, ledgerLimits, observer),
+        ...httpProviders(host, settings, (count) => observer.onFormFaults(count)),
+      ],
+      exports: [LedgerBuffer],
     };
+  }
+
+  onModuleInit(): Promise<void> {
+    return checkNumbering(this.#database);
+  }
+
+  onApplicationBootstrap(): void {
+    this.#rollUp.start();
+  }
+
+  /** Before the pools close (contract 13's order of draining). */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.#rollUp.stop();
   }
 }

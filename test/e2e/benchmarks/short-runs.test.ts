@@ -27,6 +27,9 @@ describe('a benchmark in its short form comes to its end and says what it measur
     ['engine/run.js', ['--expose-gc'], [/\bours\b/, /cockatiel/, /refus/]],
     ['authorizations/run.js', [], [/\bp99\b/i, /product/, /plain/]],
     ['isolation/run.js', [], [/\bp99\b/i, /killed|kill/]],
+    ['fraud/evaluations/run.js', [], [/one more rule/, /steady/, /probe/, /capacity/, /one result each/]],
+    ['fraud/plans/run.js', [], [/facts of a busy card/, /result for a usual card/]],
+    ['fraud/drain/run.js', [], [/jobs\/s/, /alone/, /beside the load/]],
   ] as const)(
     'bench/%s',
     async (script, options, says) => {

@@ -186,6 +186,25 @@ describe('estimates', () => {
     });
   });
 
+  it('wait for their next try; one that the provider’s trouble has cost does not count', async () => {
+    const { id } = served(1);
+    await owner.query(`UPDATE estimates SET attempts = 2, due_at = now() WHERE id = $1`, [id]);
+    expect((await one.estimates.takeDue(30_000))?.attempts).toBe(3);
+    await one.estimates.postpone(id, 'late', 0, false);
+    expect((await one.estimates.takeDue(30_000))?.attempts).toBe(3);
+    await one.estimates.postpone(id, 'refused', 0, true);
+    expect((await one.estimates.takeDue(30_000))?.attempts).toBe(4);
+    await one.estimates.postpone(id, 'refused', 60_000, true);
+    expect(await one.estimates.takeDue(30_000)).toBeNull();
+    await one.estimates.fail(id, 'refused');
+    expect((await one.estimates.find(id, 'checkout'))?.reconciliation).toMatchObject({
+      status: 'FAILED',
+      provider: null,
+      differenceMinor: null,
+      settledAt: expect.any(Date),
+    });
+  });
+
   it('show the difference, and are settled once', async () => {
     const { id } = served(0);
     const provider = { ...quote, taxMinor: 200 };

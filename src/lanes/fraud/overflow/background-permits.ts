@@ -25,11 +25,12 @@ export class BackgroundPermits {
   /**
    * Runs `work` as soon as there is a permit for it.
    *
-   * @throws BulkheadRefusedError `draining`, the signal's reason, or what the work throws.
+   * @throws BulkheadRefusedError `draining`, an Error where the signal ended the wait, or what the work throws.
    */
   async run<T>(work: () => Promise<T>, { signal, onRefused }: WaitOptions): Promise<T> {
     for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS_MAX)) {
-      signal?.throwIfAborted();
+      // BullMQ's reason is a text, and what is thrown must be an error.
+      if (signal?.aborted) throw new Error(`The wait for a permit was ended: ${String(signal.reason)}`);
       try {
         return await this.bulkhead.enterBackground(work).result;
       } catch (error) {
