@@ -86,7 +86,7 @@ function providersOf(demand: LaneDemand): Provider[] {
   };
   const holds = lane === 'tax' && composition.tax_holds_connection;
   return [
-    { provide: LaneBulkheads, useValue: new LaneBulkheads(shared, null) },
+    { provide: LaneBulkheads, useValue: new LaneBulkheads(shared, settings.readBulkhead === null ? null : shared) },
     { provide: BULKHEAD, useValue: holds ? holdingConnections(shared, datasource.schema) : shared },
     { provide: LANE_ADMISSION, useValue: admission },
     {

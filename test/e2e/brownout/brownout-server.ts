@@ -30,6 +30,7 @@ interface LaneShown {
 }
 
 const TICK_MS = 100;
+const PAYMENT = { merchant_id: 'mer_demo_0001', amount_minor: 100, currency: 'USD' };
 
 /** Requests in a steady stream, whatever becomes of them. */
 class Flow {
@@ -95,9 +96,13 @@ export class BrownoutServer {
   /** A card for each request, so that nothing but the lane limits them. */
   authorize = (): Promise<Answer> => this.#post('/v1/authorizations', this.#payment());
 
-  evaluate = (): Promise<Answer> => this.#post('/v1/fraud/evaluations', { ...this.#payment(), country: 'US' });
+  /** The same payment for the same key; a card of its own without one. */
+  evaluate = (key?: string): Promise<Answer> => {
+    const payment = key === undefined ? this.#payment() : { ...PAYMENT, card_token: 'card_demo_usd_0001' };
+    return this.#post('/v1/fraud/evaluations', { ...payment, country: 'US' }, key);
+  };
 
-  quote = (): Promise<Answer> => this.#post('/v1/tax/quotes', order);
+  quote = (key?: string): Promise<Answer> => this.#post('/v1/tax/quotes', order, key);
 
   /** A stream of so many requests every 100 ms; it ends with `stop()`. */
   flow(perTick: number, ask: () => Promise<Answer>): Flow {
@@ -155,14 +160,15 @@ export class BrownoutServer {
     return found.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
   }
 
-  #post(path: string, body: object): Promise<Answer> {
-    return send(`${this.server.url}${path}`, { bearer: this.bearer, body });
+  #post(path: string, body: object, key?: string): Promise<Answer> {
+    const idempotencyKey = key === undefined ? {} : { idempotencyKey: key };
+    return send(`${this.server.url}${path}`, { bearer: this.bearer, body, ...idempotencyKey });
   }
 
   #payment(): object {
     this.#cards = (this.#cards % 1_000) + 1;
     const card_token = `card_demo_usd_${String(this.#cards).padStart(4, '0')}`;
-    return { merchant_id: 'mer_demo_0001', card_token, amount_minor: 100, currency: 'USD' };
+    return { ...PAYMENT, card_token };
   }
 }
 

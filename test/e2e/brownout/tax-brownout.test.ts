@@ -29,8 +29,8 @@ async function brownOut(composition: Composition): Promise<Seen> {
     const { name } = await server.bulkhead('authorization');
     await server.simulator.control({ latency_ms: 10_000 });
     await server.setFaults('fraud', { hang: true });
-    const quotes = server.flow(QUOTES_PER_TICK, server.quote);
-    const evaluations = server.flow(EVALUATIONS_PER_TICK, server.evaluate);
+    const quotes = server.flow(QUOTES_PER_TICK, () => server.quote());
+    const evaluations = server.flow(EVALUATIONS_PER_TICK, () => server.evaluate());
     await server.full('tax');
     await server.full('fraud');
 
