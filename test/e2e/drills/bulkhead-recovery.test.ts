@@ -1,10 +1,16 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { projectRoot } from '../../../scripts/setup/project';
+import { TaxSimulator } from '../../fixtures/tax-simulator';
 import { atEndOfFile } from '../../support/closers';
+import { send } from '../../support/http';
+import { startServer } from '../../support/server-process';
+import { startOwnCluster, startOwnRedis } from '../../support/services';
+import { createTestDatabase } from '../../support/test-database';
+import { createTestIdentity } from '../../support/token';
 
 const RUN_MS_MAX = 240_000;
 const DRILL = 'scripts/drills/run_bulkhead_recovery_test.sh';
@@ -51,6 +57,20 @@ const JUDGED = [
   'alerts_raised',
 ];
 
+/** All lanes in one process, on a database that loses nothing: the drill refuses any other. */
+async function startRunningSystem() {
+  const database = await createTestDatabase(await startOwnCluster({ durable: true }));
+  const identity = await createTestIdentity();
+  const simulator = await TaxSimulator.start();
+  const REDIS_URL = (await startOwnRedis({ durable: false })).url;
+  const server = await startServer({
+    database,
+    identity,
+    environment: { REDIS_URL, TAX_PROVIDER_URL: simulator.url },
+  });
+  return { server, simulator, database, token: await identity.token() };
+}
+
 describe('run_bulkhead_recovery_test.sh --short [MC-RT-01]', () => {
   it(
     'holds what it judges, says what it does not, and leaves a result and a page that needs no network',
@@ -79,6 +99,30 @@ describe('run_bulkhead_recovery_test.sh --short [MC-RT-01]', () => {
       expect(page).toContain('<svg');
       expect(page).toContain('provider well again');
       expect(page).not.toMatch(/<script|\bsrc=|\bhref=|url\(|https?:/);
+    },
+    RUN_MS_MAX,
+  );
+
+  it(
+    'drills a system that runs already, by its URLs',
+    async () => {
+      const { server, simulator, database, token } = await startRunningSystem();
+      const folder = mkdtempSync(join(tmpdir(), 'payment-core-drill-test-'));
+      atEndOfFile(() => rmSync(folder, { recursive: true, force: true }));
+      const tokenFile = join(folder, 'token');
+      writeFileSync(tokenFile, token);
+      const place = ['--url', server.url, '--provider-url', simulator.url, '--token-file', tokenFile];
+      const length = ['--short', '--pairs', '0', '--main', '8', '--out', folder];
+      const { code, output } = await drill([...length, ...place, '--admin-database-url', database.adminUrl]);
+      expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
+      const result = readFileSync(join(folder, 'latest.json'), 'utf8');
+      expect(JSON.parse(result)).toMatchObject({ verdict: 'PASSED', topology: 'running' });
+      // Neither the token nor the database's password is in what is kept.
+      expect(result).not.toContain(token);
+      expect(result).not.toContain(new URL(database.adminUrl).password);
+      // It goes on, and its provider is well.
+      expect((await send(`${server.url}/health/ready`)).status).toBe(200);
+      expect(await simulator.state()).toMatchObject({ latency_ms: 10, mode: 'ok' });
     },
     RUN_MS_MAX,
   );
