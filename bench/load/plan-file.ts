@@ -21,6 +21,7 @@ const targetFile = z.strictObject({
   connectMsMax: z.number().optional(),
   answerMsMax: z.number().optional(),
   retries: z.boolean().optional(),
+  keys: z.boolean().optional(),
 });
 
 const planFile = z.strictObject({
@@ -96,6 +97,7 @@ function buildTarget(target: TargetFile, keyPrefix: string, defaultDurationS: nu
     connectMsMax: target.connectMsMax ?? targetDefaults.connectMsMax,
     answerMsMax: target.answerMsMax ?? targetDefaults.answerMsMax,
     retries: target.retries ?? targetDefaults.retries,
+    keys: target.keys ?? targetDefaults.keys,
   };
 }
 

@@ -27,6 +27,8 @@ export interface TargetPlan {
   answerMsMax: number;
   /** Refused requests obey `Retry-After` and are sent again under the same key, at most three times. */
   retries: boolean;
+  /** False: no `Idempotency-Key` goes along, as of a caller that the platform does not process (contract 8). */
+  keys: boolean;
   /** Hand 2xx bodies to the hook; bodies of other answers are always read, for their problem code. */
   collectBodies: boolean;
 }
@@ -50,6 +52,7 @@ export const targetDefaults = {
   /** Above the 10 s after which a lane itself answers 504. */
   answerMsMax: 15_000,
   retries: false,
+  keys: true,
   collectBodies: false,
 } as const;
 
@@ -58,7 +61,8 @@ export const planDefaults = { warmupS: 0, lagP99MsMax: 5, allowRemote: false } a
 /** Whatever a plan says, a run stays within these. */
 export const planLimits = {
   targetsMax: 16,
-  stagesMax: 100,
+  /** A storm of bursts is two stages for each of them. */
+  stagesMax: 4_000,
   rateMax: 50_000,
   durationSMax: 4 * 3_600,
   inFlightMax: 10_000,

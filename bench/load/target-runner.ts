@@ -19,6 +19,8 @@ export interface AnswerEvent {
   /** The problem code; null for a success. */
   code: string | null;
   latencyMs: number;
+  /** From the actual send time. */
+  serviceMs: number;
   /** Null for a success whose body was not asked for. */
   body: string | null;
   measured: boolean;
@@ -155,7 +157,8 @@ export class TargetRunner {
     const line = `${this.plan.method} ${draft.path ?? this.path}${this.requestHead}`;
     if (this.plan.method === 'GET') return `${line}\r\n`;
     const length = Buffer.byteLength(draft.body);
-    return `${line}Idempotency-Key: ${draft.key}\r\nRetry-Attempt: ${attempt}\r\nContent-Length: ${length}\r\n\r\n${draft.body}`;
+    const key = this.plan.keys ? `Idempotency-Key: ${draft.key}\r\nRetry-Attempt: ${attempt}\r\n` : '';
+    return `${line}${key}Content-Length: ${length}\r\n\r\n${draft.body}`;
   }
 
   private settle(attempt: Attempt, cell: SecondCell | null, sentMs: number, outcome: Outcome): void {
@@ -179,12 +182,13 @@ export class TargetRunner {
       case 'answered': {
         const { status, body, retryAfterS } = outcome;
         const latencyMs = endMs - attempt.dueMs;
+        const serviceMs = endMs - sentMs;
         const problem = status < 300 ? null : readProblem(body);
         const code = problem?.code ?? null;
-        if (cell !== null) this.tally.gotAnswer(cell, status, code, { latencyMs, serviceMs: endMs - sentMs });
+        if (cell !== null) this.tally.gotAnswer(cell, status, code, { latencyMs, serviceMs });
         const waits = problem !== null && this.retryLater(attempt, endMs, status, retryAfterS, problem);
         if (!waits) this.endOperation(attempt, status < 300);
-        this.options.hooks.onAnswer?.({ ...shared, status, code, latencyMs, body });
+        this.options.hooks.onAnswer?.({ ...shared, status, code, latencyMs, serviceMs, body });
       }
     }
   }

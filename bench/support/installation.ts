@@ -31,6 +31,8 @@ export interface Installation {
   readonly operatorPassword: string;
   readonly postmasterPid: number;
   readonly redisPid: number;
+  /** From now on a service that ends is started again, on the port that the application knows, as `npm start` does it. */
+  watchServices(): void;
   /** A caller's token for all merchants; its subject tells the rows of one run from another's. */
   token(subject: string, scopes: readonly string[]): Promise<string>;
 }
@@ -48,7 +50,9 @@ export async function install(closing: Closing): Promise<Installation> {
   const services = EmbeddedServiceGroup.prepare(input);
   if (services === null) throw new Error('The services are not embedded');
   closing.add('PostgreSQL and Redis', () => services.stop());
-  const { postgres, redis } = await services.start(await redisExecutableFor(environment));
+  const redisExecutable = await redisExecutableFor(environment);
+  const started = await services.start(redisExecutable);
+  const { postgres, redis } = started;
   if (postgres === null || redis === null) throw new Error('The services did not start');
   const adminUrl = withDatabase(postgres.serverUrl, PAYMENT_DATABASE);
   const setup = { adminUrl, serverUrl: adminUrl, laneUrls: {}, provision: true, dedicatedServer: true, demoData: true };
@@ -61,6 +65,7 @@ export async function install(closing: Closing): Promise<Installation> {
     operatorPassword: secrets.operatorPassword,
     postmasterPid: postgres.postmaster.pid,
     redisPid: redis.server.pid,
+    watchServices: () => services.watch(started, redisExecutable),
     token: (subject, scopes) => tokenFor(secrets, settings, subject, scopes),
   };
 }

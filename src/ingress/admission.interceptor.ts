@@ -7,6 +7,8 @@ import {
   type Execution,
   type RefusalReason,
 } from '../bulkhead/bulkhead';
+import { isConnectionLoss } from '../platform/database/driver-errors';
+import { unavailable } from '../platform/database/slot-queue';
 import { PaymentError, type ProblemKind } from '../shared/problem';
 import { admissionChecks } from './checks';
 import { exchangeOf, type Exchange } from './exchange';
@@ -141,7 +143,9 @@ export class AdmissionInterceptor {
     if (!counted && error instanceof PaymentError && error.code === POOL_EXHAUSTED) {
       this.#lane.onRejected?.('pool_exhausted');
     }
-    return error;
+    // A lane may know better, and tries again or looks up what became of it. Where it does not, the same request under
+    // its key does: that is an answer that asks for it, and no fault of this process.
+    return isConnectionLoss(error) ? unavailable(error) : error;
   }
 
   #refusal(reason: RefusalReason, exchange: Exchange): PaymentError | null {

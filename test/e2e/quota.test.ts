@@ -1,5 +1,7 @@
 import { Client } from 'pg';
 import { type Lane, LANES, laneTable } from '../../config/lanes';
+import { order } from '../fixtures/tax-server';
+import { TaxSimulator } from '../fixtures/tax-simulator';
 import { type Answer, eventually, expectProblem, send } from '../support/http';
 import { OPERATOR_PASSWORD, type ServerProcess, startServer } from '../support/server-process';
 import { startOwnRedis } from '../support/services';
@@ -11,7 +13,8 @@ const basic = `Basic ${Buffer.from(`operator:${OPERATOR_PASSWORD}`).toString('ba
 interface FilledLane {
   readonly lane: Lane;
   readonly path: string;
-  readonly body: object;
+  /** A card for each request, so that nothing but the lane limits them. */
+  readonly bodyWith: (card: string) => object;
   /** The status of what was admitted. */
   readonly admitted: number;
   /** What the one beyond permits and queue is answered. */
@@ -23,23 +26,33 @@ const lanes: readonly FilledLane[] = [
   {
     lane: 'authorization',
     path: '/v1/authorizations',
-    body: payment,
+    bodyWith: (card_token) => ({ ...payment, card_token }),
     admitted: 201,
     expectBeyond: (answer) => expectProblem(answer, 429, 'ERR_CARD_AUTH_BULKHEAD_SATURATED'),
   },
   {
     lane: 'fraud',
     path: '/v1/fraud/evaluations',
-    body: { ...payment, country: 'US' },
+    bodyWith: (card_token) => ({ ...payment, country: 'US', card_token }),
     admitted: 200,
     expectBeyond: ({ status, body }) =>
       expect({ status, body }).toMatchObject({ status: 202, body: { status: 'QUEUED' } }),
+  },
+  {
+    lane: 'tax',
+    path: '/v1/tax/quotes',
+    bodyWith: () => order,
+    admitted: 200,
+    expectBeyond: (answer) => {
+      expectProblem(answer, 503, 'ERR_TAX_BULKHEAD_SATURATED');
+      expect(answer.body['compensation']).toMatchObject({ source: 'CACHED_COMPENSATION' });
+    },
   },
 ];
 
 describe.each(lanes)(
   'test_bulkhead_quota_enforcement [MC-PO-01]: the $lane lane with the figures of the lane table',
-  ({ lane, path, body, admitted, expectBeyond }) => {
+  ({ lane, path, bodyWith, admitted, expectBeyond }) => {
     const { permits, queueMax } = laneTable[lane].bulkhead;
     const { connections, role } = laneTable[lane].datasource;
     let server: ServerProcess;
@@ -48,12 +61,10 @@ describe.each(lanes)(
     let cards = 0;
     const held: Promise<Answer>[] = [];
 
-    /** A card for each request, so that nothing but the lane limits them. */
-    const ask = (asked: Pick<FilledLane, 'path' | 'body'> = { path, body }): Promise<Answer> =>
-      send(`${server.url}${asked.path}`, {
-        bearer,
-        body: { ...asked.body, card_token: `card_demo_usd_${String((cards += 1)).padStart(4, '0')}` },
-      });
+    const ask = (asked: Pick<FilledLane, 'path' | 'bodyWith'> = { path, bodyWith }): Promise<Answer> => {
+      const card = `card_demo_usd_${String((cards += 1)).padStart(4, '0')}`;
+      return send(`${server.url}${asked.path}`, { bearer, body: asked.bodyWith(card) });
+    };
     const setFaults = (faults: object): Promise<Answer> =>
       send(`${server.url}/faults/${lane}`, { method: 'PUT', body: faults, headers: { Authorization: basic } });
     const bulkhead = async (of: string = lane): Promise<{ in_use: number; queued: number }> => {
@@ -79,6 +90,7 @@ describe.each(lanes)(
         identity,
         environment: {
           PAYMENT_FAULTS: '1',
+          TAX_PROVIDER_URL: (await TaxSimulator.start()).url,
           // What is answered "later" here is nobody else's to evaluate.
           REDIS_URL: (await startOwnRedis({ durable: false })).url,
           // The table's 100 ms and 10 s would end the waits before all of them are looked at.
@@ -103,12 +115,15 @@ describe.each(lanes)(
       await holds(permits, 0);
     });
 
-    it('queues the next one, and as many as the queue holds', async () => {
-      hold(1);
-      await holds(permits, 1);
-      hold(queueMax - 1);
-      await holds(permits, queueMax);
-    });
+    // The tax lane has no queue [INV-BH-02]: its next one is refused, below.
+    if (queueMax > 0) {
+      it('queues the next one, and as many as the queue holds', async () => {
+        hold(1);
+        await holds(permits, 1);
+        hold(queueMax - 1);
+        await holds(permits, queueMax);
+      });
+    }
 
     it('admits none after that, and no other lane has lent it anything [INV-BH-01]', async () => {
       expectBeyond(await ask());

@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { projectRoot } from '../../../scripts/setup/project';
+import { TaxSimulator } from '../../fixtures/tax-simulator';
+import { atEndOfFile } from '../../support/closers';
+import { send } from '../../support/http';
+import { startServer } from '../../support/server-process';
+import { startOwnCluster, startOwnRedis } from '../../support/services';
+import { createTestDatabase } from '../../support/test-database';
+import { createTestIdentity } from '../../support/token';
+
+const RUN_MS_MAX = 240_000;
+const DRILL = 'scripts/drills/run_bulkhead_recovery_test.sh';
+
+interface Figure {
+  value: number | null;
+  limit: number | null;
+  holds: boolean;
+  gates: boolean;
+}
+
+interface Result {
+  verdict: string;
+  figures: Record<string, Figure>;
+}
+
+async function drill(options: readonly string[]): Promise<{ code: number | null; output: string }> {
+  const child = spawn('sh', [DRILL, ...options], { cwd: projectRoot, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code));
+  });
+  const [output, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { code, output: output + errors };
+}
+
+/** What the short drill judges: counts, the server's time to refuse, and the recovery (no other time on a busy machine). */
+const JUDGED = [
+  'shed_server_p99_ms',
+  'tax_refused',
+  'tax_refused_with_estimate',
+  'tax_stray_answers',
+  'tax_full_share',
+  'card_first_try',
+  'card_after_retries',
+  'card_5xx',
+  'card_unanswered',
+  'tax_recovery_ms',
+  'zombies',
+  'release_violations',
+  'orphaned_connections',
+  'permits_out',
+  'audit_faults',
+  'alerts_raised',
+];
+
+/** All lanes in one process, on a database that loses nothing: the drill refuses any other. */
+async function startRunningSystem() {
+  const database = await createTestDatabase(await startOwnCluster({ durable: true }));
+  const identity = await createTestIdentity();
+  const simulator = await TaxSimulator.start();
+  const REDIS_URL = (await startOwnRedis({ durable: false })).url;
+  const server = await startServer({
+    database,
+    identity,
+    environment: { REDIS_URL, TAX_PROVIDER_URL: simulator.url },
+  });
+  return { server, simulator, database, token: await identity.token() };
+}
+
+describe('run_bulkhead_recovery_test.sh --short [MC-RT-01]', () => {
+  it(
+    'holds what it judges, says what it does not, and leaves a result and a page that needs no network',
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'payment-core-drill-test-'));
+      atEndOfFile(() => rmSync(folder, { recursive: true, force: true }));
+      const { code, output } = await drill(['--short', '--out', folder]);
+      expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
+
+      const { verdict, figures } = JSON.parse(readFileSync(join(folder, 'latest.json'), 'utf8')) as Result;
+      expect(verdict).toBe('PASSED');
+      const judged = Object.entries(figures).filter(([, { gates }]) => gates);
+      expect(judged.map(([name]) => name)).toEqual(JUDGED);
+      for (const [name, { value, limit, holds }] of judged) {
+        expect({ name, holds, known: value !== null, limited: limit !== null }).toEqual({
+          name,
+          holds: true,
+          known: true,
+          limited: true,
+        });
+      }
+      expect(figures['card_p99_ratio']).toMatchObject({ value: expect.any(Number), limit: 1.1, gates: false });
+      for (const [name] of judged) expect(output).toContain(name);
+
+      const page = readFileSync(join(folder, 'latest.html'), 'utf8');
+      expect(page).toContain('<svg');
+      expect(page).toContain('provider well again');
+      expect(page).not.toMatch(/<script|\bsrc=|\bhref=|url\(|https?:/);
+    },
+    RUN_MS_MAX,
+  );
+
+  it(
+    'drills a system that runs already, by its URLs',
+    async () => {
+      const { server, simulator, database, token } = await startRunningSystem();
+      const folder = mkdtempSync(join(tmpdir(), 'payment-core-drill-test-'));
+      atEndOfFile(() => rmSync(folder, { recursive: true, force: true }));
+      const tokenFile = join(folder, 'token');
+      writeFileSync(tokenFile, token);
+      const place = ['--url', server.url, '--provider-url', simulator.url, '--token-file', tokenFile];
+      const length = ['--short', '--pairs', '0', '--main', '8', '--out', folder];
+      const { code, output } = await drill([...length, ...place, '--admin-database-url', database.adminUrl]);
+      expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
+      const result = readFileSync(join(folder, 'latest.json'), 'utf8');
+      expect(JSON.parse(result)).toMatchObject({ verdict: 'PASSED', topology: 'running' });
+      // Neither the token nor the database's password is in what is kept.
+      expect(result).not.toContain(token);
+      expect(result).not.toContain(new URL(database.adminUrl).password);
+      // It goes on, and its provider is well.
+      expect((await send(`${server.url}/health/ready`)).status).toBe(200);
+      expect(await simulator.state()).toMatchObject({ latency_ms: 10, mode: 'ok' });
+    },
+    RUN_MS_MAX,
+  );
+
+  it('says what is wrong with its options, and that nothing was done', async () => {
+    expect(await drill(['--topology', 'both'])).toMatchObject({ code: 1, output: expect.stringContaining('isolated') });
+    const running = await drill(['--url', 'http://127.0.0.1:1', '--admin-database-url', 'postgres://x@127.0.0.1:1/x']);
+    expect(running).toMatchObject({ code: 1, output: expect.stringContaining('--provider-url, --token-file') });
+  });
+});
