@@ -20,6 +20,7 @@ const sound: Measured = {
     shedClientMs: { p50: 1, p99: 9, max: 60 },
     recoveryMs: 5_000,
   },
+  exampleCallers: { answered: 1, failed: 0 },
   zombiesMax: 0,
   releaseViolations: 0,
   orphanedConnections: 0,
@@ -35,6 +36,7 @@ const with_ = (change: {
   ...(change as Partial<Measured>),
   cards: { ...sound.cards, ...change.cards },
   tax: { ...sound.tax, ...change.tax },
+  exampleCallers: { ...sound.exampleCallers, ...change.exampleCallers },
 });
 
 const brokenIn = (measured: Measured, countsOnly = false): string[] =>
@@ -52,6 +54,8 @@ test('figures that are exactly at their limits pass', () => {
 describe('each figure that is doctored just beyond its limit fails the run, and is the only one named', () => {
   test.each<[string, Measured]>([
     ['shed_server_p99_ms', with_({ tax: { shedServerMs: { p50: 0.2, p99: 5, maxBound: 10 } } })],
+    ['client_answered', with_({ exampleCallers: { answered: 0 } })],
+    ['client_failures', with_({ exampleCallers: { failed: 1 } })],
     ['tax_refused', with_({ tax: { refused: 0 } })],
     ['tax_refused_with_estimate', with_({ tax: { estimateShare: 0.9999 } })],
     ['tax_stray_answers', with_({ tax: { strayAnswers: 1 } })],

@@ -36,6 +36,8 @@ export interface Measured {
     /** From the restoration until fewer than five are in use, and stay so for a second. */
     readonly recoveryMs: number | null;
   };
+  /** Callers that use `examples/client`, over the whole run. */
+  readonly exampleCallers: { readonly answered: number; readonly failed: number };
   readonly zombiesMax: number;
   readonly releaseViolations: number;
   readonly orphanedConnections: number | null;
@@ -120,6 +122,8 @@ function figuresOf(measured: Measured, judgesTimes: boolean): Record<string, Fig
     card_after_retries: judged(cards.succeededShare, 'exactly', 1, 'share'),
     card_5xx: judged(cards.answers5xx, 'exactly', 0, ''),
     card_unanswered: judged(cards.unanswered, 'exactly', 0, ''),
+    client_answered: judged(measured.exampleCallers.answered, 'at least', 1, ''),
+    client_failures: judged(measured.exampleCallers.failed, 'exactly', 0, ''),
     tax_recovery_ms: judged(tax.recoveryMs, 'at most', limits.recoveryMs, 'ms'),
     zombies: judged(measured.zombiesMax, 'exactly', 0, ''),
     release_violations: judged(measured.releaseViolations, 'exactly', 0, ''),

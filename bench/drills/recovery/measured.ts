@@ -42,6 +42,7 @@ export function measuredOf(run: RecoveryRun): Measured {
       shedClientMs: refusalMs && { p50: refusalMs.p50, p99: refusalMs.p99, max: refusalMs.max },
       recoveryMs: recoveryMs(samples.tax, restoredAtMs),
     },
+    exampleCallers: run.exampleCallers,
     zombiesMax: Math.max(0, ...Object.values(samples).flatMap((lane) => lane.map(({ zombies }) => zombies))),
     releaseViolations: run.releaseViolations,
     orphanedConnections: Object.values(run.connections).reduce(

@@ -10,6 +10,7 @@ import { readMetrics } from '../../support/metrics';
 import { alertsBetween, grownBy, type Metrics, readAllMetrics, waitForPermits } from '../harness/aftermath';
 import { type LaneConnections, readConnections } from '../harness/connections';
 import { readAnswerLog } from '../harness/answer-log';
+import { ExampleCallers, type ExampleCallersResult } from '../harness/example-callers';
 import { type HistogramFigures, histogramBetween } from '../harness/histogram';
 import { type LaneSamples, LaneWatch } from '../harness/lane-watch';
 import { type DrillLoadResult, startLoad } from '../harness/load-process';
@@ -42,6 +43,7 @@ export interface RecoveryRun {
   /** How often each alert was raised in the run. */
   readonly alerts: Readonly<Record<string, number>>;
   readonly audit: AuditResult;
+  readonly exampleCallers: ExampleCallersResult;
   readonly generatorLagMs: LatencyFigures | null;
 }
 
@@ -62,8 +64,14 @@ export async function runRecovery(system: DrilledSystem, options: Options, closi
   watch.every(LOOK_EVERY_MS);
   const metricsBefore = await readAllMetrics(system.urlOf);
   const running = await startLoad(plan, caller.subject, system.folder, closing);
+  const examples = new ExampleCallers(
+    system.urlOf('authorization'),
+    await system.caller('example', ['authorizations']),
+  );
+  closing.add('the example callers', () => examples.stop());
   const acts = await actOut(phases, running.startedAtMs, system, options, watch, closing);
   const { result, logFile, auditFile } = await running.finish();
+  const exampleCallers = await examples.stop();
   const permitsOut = await waitForPermits(watch);
   const metricsAfter = await readAllMetrics(system.urlOf);
   await watch.stop();
@@ -86,6 +94,7 @@ export async function runRecovery(system: DrilledSystem, options: Options, closi
     releaseViolations: grownBy('bulkhead_release_violations_total', metricsBefore, metricsAfter),
     alerts: alertsBetween(metricsBefore, metricsAfter),
     audit,
+    exampleCallers,
     generatorLagMs: result.generator.lagMs,
   };
 }

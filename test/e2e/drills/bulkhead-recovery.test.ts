@@ -48,6 +48,8 @@ const JUDGED = [
   'card_after_retries',
   'card_5xx',
   'card_unanswered',
+  'client_answered',
+  'client_failures',
   'tax_recovery_ms',
   'zombies',
   'release_violations',
