@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PaymentClient } from '../../../examples/client/payment-client';
 import type { Caller } from './system';
@@ -14,6 +15,13 @@ export interface ExampleCallersResult {
   readonly failures: readonly string[];
 }
 
+/** A line of the audit's file; without an id the row may be there or not. */
+interface Audited {
+  readonly key: string;
+  readonly status: 201 | null;
+  readonly id: string | null;
+}
+
 /**
  * Callers that keep to docs/clients.md by the example client, beside the load: what is promised to whoever follows it
  * (contract 14, "all within three retries that obey `Retry-After`") is seen with the very code that is given to them.
@@ -22,6 +30,7 @@ export class ExampleCallers {
   readonly #client: PaymentClient;
   readonly #subject: string;
   readonly #failures: string[] = [];
+  readonly #audited: Audited[] = [];
   readonly #callers: Promise<void>[];
   #answered = 0;
   #failed = 0;
@@ -40,6 +49,11 @@ export class ExampleCallers {
     return { answered: this.#answered, failed: this.#failed, failures: this.#failures };
   }
 
+  /** For the audit of the load, whose caller this is: a system that runs already has given the drill one token. */
+  appendTo(auditFile: string): void {
+    appendFileSync(auditFile, this.#audited.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  }
+
   async #pay(caller: number): Promise<void> {
     const request = {
       merchant_id: 'mer_demo_0001',
@@ -48,10 +62,13 @@ export class ExampleCallers {
       currency: 'USD',
     };
     for (let payment = 0; !this.#stopped; payment += 1) {
+      const key = `${this.#subject}-example-${caller}-${payment}`;
       try {
-        await this.#client.authorize(request, { key: `${this.#subject}-${caller}-${payment}` });
+        const { id } = await this.#client.authorize(request, { key });
+        this.#audited.push({ key, status: 201, id });
         this.#answered += 1;
       } catch (error) {
+        this.#audited.push({ key, status: null, id: null });
         this.#failed += 1;
         if (this.#failures.length < FAILURES_TOLD_MAX) this.#failures.push(String(error));
       }

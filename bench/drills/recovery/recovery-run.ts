@@ -64,14 +64,12 @@ export async function runRecovery(system: DrilledSystem, options: Options, closi
   watch.every(LOOK_EVERY_MS);
   const metricsBefore = await readAllMetrics(system.urlOf);
   const running = await startLoad(plan, caller.subject, system.folder, closing);
-  const examples = new ExampleCallers(
-    system.urlOf('authorization'),
-    await system.caller('example', ['authorizations']),
-  );
+  const examples = new ExampleCallers(system.urlOf('authorization'), caller);
   closing.add('the example callers', () => examples.stop());
   const acts = await actOut(phases, running.startedAtMs, system, options, watch, closing);
   const { result, logFile, auditFile } = await running.finish();
   const exampleCallers = await examples.stop();
+  examples.appendTo(auditFile);
   const permitsOut = await waitForPermits(watch);
   const metricsAfter = await readAllMetrics(system.urlOf);
   await watch.stop();
