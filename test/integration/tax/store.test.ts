@@ -188,12 +188,20 @@ describe('estimates', () => {
 
   it('wait for their next try; one that the provider’s trouble has cost does not count', async () => {
     const { id } = served(1);
+    // Times are kept to the millisecond, so what is due now may be due in half of one.
+    const takeDueNow = async (): Promise<{ attempts: number } | null> => {
+      for (let tries = 0; tries < 20; tries += 1) {
+        const taken = await one.estimates.takeDue(30_000);
+        if (taken !== null) return taken;
+      }
+      return null;
+    };
     await owner.query(`UPDATE estimates SET attempts = 2, due_at = now() WHERE id = $1`, [id]);
-    expect((await one.estimates.takeDue(30_000))?.attempts).toBe(3);
+    expect((await takeDueNow())?.attempts).toBe(3);
     await one.estimates.postpone(id, 'late', 0, false);
-    expect((await one.estimates.takeDue(30_000))?.attempts).toBe(3);
+    expect((await takeDueNow())?.attempts).toBe(3);
     await one.estimates.postpone(id, 'refused', 0, true);
-    expect((await one.estimates.takeDue(30_000))?.attempts).toBe(4);
+    expect((await takeDueNow())?.attempts).toBe(4);
     await one.estimates.postpone(id, 'refused', 60_000, true);
     expect(await one.estimates.takeDue(30_000)).toBeNull();
     await one.estimates.fail(id, 'refused');
