@@ -29,7 +29,7 @@ describe('a process that is told to stop', () => {
     });
     const faults = await send(`${server.url}/faults/authorization`, {
       method: 'PUT',
-      body: { latency_ms: 1_500 },
+      body: { latency_ms: 3_000 },
       headers: { Authorization: basic },
     });
     expect(faults.status).toBe(200);
