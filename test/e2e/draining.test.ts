@@ -33,15 +33,26 @@ describe('a process that is told to stop', () => {
       headers: { Authorization: basic },
     });
     expect(faults.status).toBe(200);
-    const keys = ['a', 'b', 'c', 'd', 'e'];
-    const accepted = keys.map((idempotencyKey) =>
-      send(`${server.url}/v1/authorizations`, { bearer, body: authorization, idempotencyKey }),
-    );
-    await eventually('three run and two wait', async () => {
+    const sendAll = (keys: readonly string[]) =>
+      keys.map((idempotencyKey) =>
+        send(`${server.url}/v1/authorizations`, { bearer, body: authorization, idempotencyKey }),
+      );
+    const bulkhead = async () => {
       const { body } = await send(`${server.url}/health`);
-      const lanes = body['lanes'] as Record<string, { bulkheads: { queued: number }[] }>;
-      return lanes['authorization']?.bulkheads[0]?.queued === 2;
+      const lanes = body['lanes'] as Record<
+        string,
+        { bulkheads: { running: number; background: number; queued: number }[] }
+      >;
+      return lanes['authorization']?.bulkheads[0];
+    };
+    // The lane's own workers may hold a permit for a moment, but not while callers hold all three.
+    const accepted = sendAll(['a', 'b', 'c']);
+    await eventually('three run', async () => {
+      const now = await bulkhead();
+      return now?.running === 3 && now.background === 0;
     });
+    accepted.push(...sendAll(['d', 'e']));
+    await eventually('and two wait', async () => (await bulkhead())?.queued === 2);
     server.signal('SIGTERM');
     await eventually('it is unready', async () => (await send(`${server.url}/health/ready`)).status === 503);
 
