@@ -245,8 +245,6 @@ export const fraudOverflowLimits = {
 
 /** Bounds that only the tax lane has (contract 10). */
 export const taxLimits = {
-  /** Half the life of a stored answer: two to three generations of quotes exist at a time. */
-  quoteGenerationHours: 84,
   estimates: {
     /** Estimates in memory that the database does not have yet: a crash loses at most these. */
     ringEntriesMax: 10_000,

@@ -1,6 +1,7 @@
 import { getQueueToken } from '@nestjs/bullmq';
 import type { Provider } from '@nestjs/common';
 import { LaneDatabase } from '../../platform/database/lane-database';
+import { KEY_GENERATION_HOURS, PartitionRoller } from '../../platform/database/partition-roller';
 import { ErrorThrottle } from '../../platform/queue/error-throttle';
 import type { LaneQueue } from '../../platform/queue/lane-queue';
 import { LaneBulkheads } from '../lane-bulkheads';
@@ -15,13 +16,11 @@ import { RECONCILIATION_QUEUE, type ReconciliationJob } from './reconciliation/r
 import { RECONCILIATION_CONCURRENCY, ReconciliationProcessor } from './reconciliation/reconciliation.processor';
 import type { TaxObserver } from './tax.metrics';
 import { TaxRepository } from './tax.repository';
-import { Upkeep } from './upkeep';
 
 type Host = Pick<LaneHost, 'clock' | 'log'>;
 
 /** The bounds of this work, from the lane table. */
 export interface BackgroundLimits {
-  readonly quoteGenerationHours: number;
   readonly estimates: {
     readonly ringEntriesMax: number;
     readonly ringLinesMax: number;
@@ -32,6 +31,9 @@ export interface BackgroundLimits {
   };
   readonly reconciliation: ReconciliationLimits;
 }
+
+/** Of estimates past their life, in an hour: more than the lane serves in one at 1,800/s (contract 10). */
+const PURGE_BATCHES_MAX = 7_200;
 
 /** A line for each kind of failure now and then: a database that is away for an hour fails every second of it. */
 function failureLog({ log }: Host, what: string): (error: unknown) => void {
@@ -113,13 +115,20 @@ export function backgroundProviders(host: Host, observer: TaxObserver, limits: B
     ...estimateProviders(host, observer, limits.estimates),
     ...reconciliationProviders(host, observer, limits.reconciliation),
     {
-      provide: Upkeep,
+      provide: PartitionRoller,
       inject: [TaxRepository, EstimateRepository],
       useFactory: (quotes: TaxRepository, estimates: EstimateRepository) =>
-        new Upkeep({
+        new PartitionRoller({
           clock: host.clock,
-          roll: () => quotes.rollGeneration(limits.quoteGenerationHours),
-          purge: async () => (await estimates.purge(keepDays, purgeBatchMax)) === purgeBatchMax,
+          roll: async () => {
+            const generation = await quotes.rollGeneration(KEY_GENERATION_HOURS);
+            await quotes.purgeClaims();
+            // Short statements, between which others have their turn; what they leave is for the next hour.
+            for (let batches = 0; batches < PURGE_BATCHES_MAX; batches += 1) {
+              if ((await estimates.purge(keepDays, purgeBatchMax)) < purgeBatchMax) break;
+            }
+            return generation;
+          },
           onRolled: (generation) => host.log.info({ lane: 'tax', generation }, 'a new generation of quotes'),
           onFailed: failureLog(host, 'old quotes and estimates could not be removed'),
         }),

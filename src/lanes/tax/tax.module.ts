@@ -4,6 +4,7 @@ import type { BeforeApplicationShutdown, OnApplicationBootstrap, OnApplicationSh
 import { laneTable, taxLimits } from '../../../config/lanes';
 import { productFolder } from '../../../config/version';
 import { LaneDatabase } from '../../platform/database/lane-database';
+import { PartitionRoller } from '../../platform/database/partition-roller';
 import type { DependencyHealth } from '../../platform/lane-registry';
 import { LaneBulkheads } from '../lane-bulkheads';
 import type { LaneHost } from '../lane-host';
@@ -22,7 +23,6 @@ import { observeTax } from './tax.metrics';
 import { taxProblems } from './tax.problems';
 import { providerProviders, quoteProviders, recoveryRemedy, type TaxOptions } from './tax.providers';
 import { quoteStatements } from './tax.statements';
-import { Upkeep } from './upkeep';
 
 /** Parsed on every connection before the lane is ready: nobody's request pays for it. */
 const STATEMENTS = [...quoteStatements, ...estimateStatements];
@@ -43,7 +43,7 @@ export class TaxModule implements OnApplicationBootstrap, BeforeApplicationShutd
   constructor(
     @Inject(Reconciler) reconciler: Reconciler,
     @Inject(EstimateWriter) private readonly writer: EstimateWriter,
-    @Inject(Upkeep) upkeep: Upkeep,
+    @Inject(PartitionRoller) roller: PartitionRoller<number>,
     @Inject(ProviderClient) private readonly client: ProviderClient,
     @Inject(LaneBulkheads) private readonly bulkheads: LaneBulkheads,
     @Inject(ProviderHealth) health: ProviderHealth,
@@ -53,7 +53,7 @@ export class TaxModule implements OnApplicationBootstrap, BeforeApplicationShutd
     @Inject(DEPENDENCIES) dependencies: Dependencies,
     @Inject(HOST) host: LaneHost,
   ) {
-    this.#own = [reconciler, upkeep];
+    this.#own = [reconciler, roller];
     recovery.onLag = recoveryRemedy(host, client, database);
     dependencies.push(
       () => health.health(),

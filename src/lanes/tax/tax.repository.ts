@@ -1,7 +1,15 @@
 import type { KeyedRequest } from '../../ingress/idempotency';
 import type { LaneStore } from '../../platform/database/statement';
 import type { Quote, StoredQuote } from './tax';
-import { findQuote, findQuoteByKey, openQuote, releaseClaim, rollQuoteGeneration, storeQuote } from './tax.statements';
+import {
+  findQuote,
+  findQuoteByKey,
+  openQuote,
+  purgeClaims,
+  releaseClaim,
+  rollQuoteGeneration,
+  storeQuote,
+} from './tax.statements';
 
 /** The answer that stands under a key, and for which payload. */
 export interface UnderKey {
@@ -74,6 +82,11 @@ export class TaxRepository {
   async find(id: string, caller: string): Promise<StoredQuote | null> {
     const [row] = await this.store.query<StoredRow>(findQuote, [id, caller]);
     return row === undefined ? null : { id: row.id, quote: row.figures };
+  }
+
+  /** Removes what processes that were killed have left. */
+  async purgeClaims(): Promise<void> {
+    await this.store.query(purgeClaims, []);
   }
 
   /** @returns the new generation's number; null where the current one is younger than `ageMinHours`. */

@@ -82,5 +82,11 @@ export const rollQuoteGeneration: Statement = {
   text: `SELECT roll_quote_generation($1::interval) AS generation`,
 };
 
+/** Claims whose process has long been gone; a live one is an hour away from this. */
+export const purgeClaims: Statement = {
+  name: 'tax_purge_claims',
+  text: `DELETE FROM quote_claims WHERE leased_until < now() - interval '1 hour'`,
+};
+
 /** Parsed on every connection before the lane is ready: nobody's request pays for it. */
 export const quoteStatements: readonly Statement[] = [openQuote, storeQuote, findQuoteByKey, releaseClaim, findQuote];

@@ -145,6 +145,15 @@ it('finds a key across the turn to the next generation, and drops what is older 
   expect(await one.repository.find(answer.id, 'checkout')).toBeNull();
 });
 
+it('removes the claims of processes that have long been gone, and no other', async () => {
+  await owner.query(`
+    INSERT INTO quote_claims SELECT sha256(age::text::bytea), sha256('order'), gen_random_uuid(), now() - age
+    FROM unnest(ARRAY['61 minutes', '59 minutes', '-10 seconds']::interval[]) AS age`);
+  await one.repository.purgeClaims();
+  expect(await rows('quote_claims')).toBe(2);
+  await owner.query(`DELETE FROM quote_claims`);
+});
+
 describe('estimates', () => {
   const served = (n: number, key = `estimate ${n}`) => ({
     id: `quo_${String(n).padStart(26, '0')}`,
