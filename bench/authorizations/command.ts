@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { choiceOption, numberOption, OptionError } from '../support/options';
+import { choiceOption, lagLimitOption, numberOption, parseOptions } from '../support/options';
 import { recordedFile } from '../support/results';
 import { TOPOLOGIES, type TopologyName } from '../support/topology';
 
@@ -38,13 +37,11 @@ export interface Options {
 }
 
 const PAIR_S_DEFAULT = 30;
-/** The generator's own. */
-const LAG_P99_MS_MAX = 5;
 const SHORT = { rate: 200, durationS: 10, warmupS: 2, pairDurationS: 5 } as const;
 
 /** @throws OptionError; null where only help was asked for. */
 export function readOptions(argv: readonly string[]): Options | null {
-  const { values } = parse(argv);
+  const values = parse(argv);
   if (values.help === true) return null;
   const short = values.short === true;
   const topology = choiceOption('topology', values.topology, short ? 'all' : 'both', ['both', ...TOPOLOGIES]);
@@ -60,32 +57,25 @@ export function readOptions(argv: readonly string[]): Options | null {
     profile: values['cpu-prof'] === true,
     profileFolder: values['keep-profiles'] ?? null,
     short,
-    lagP99MsMax: numberOption('lag-limit', values['lag-limit'], LAG_P99_MS_MAX, { min: 1, max: 1_000 }),
+    lagP99MsMax: lagLimitOption(values['lag-limit']),
     out: values.out ?? (short ? null : recordedFile('authorizations')),
   };
 }
 
 function parse(argv: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argv],
-      options: {
-        topology: { type: 'string' },
-        rate: { type: 'string' },
-        duration: { type: 'string' },
-        warmup: { type: 'string' },
-        runs: { type: 'string' },
-        'find-max': { type: 'boolean' },
-        pairs: { type: 'string' },
-        'cpu-prof': { type: 'boolean' },
-        'keep-profiles': { type: 'string' },
-        'lag-limit': { type: 'string' },
-        short: { type: 'boolean' },
-        out: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new OptionError(error instanceof Error ? error.message : String(error));
-  }
+  return parseOptions(argv, {
+    topology: { type: 'string' },
+    rate: { type: 'string' },
+    duration: { type: 'string' },
+    warmup: { type: 'string' },
+    runs: { type: 'string' },
+    'find-max': { type: 'boolean' },
+    pairs: { type: 'string' },
+    'cpu-prof': { type: 'boolean' },
+    'keep-profiles': { type: 'string' },
+    'lag-limit': { type: 'string' },
+    short: { type: 'boolean' },
+    out: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  });
 }

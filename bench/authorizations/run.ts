@@ -1,10 +1,10 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Closing, runBenchmark } from '../support/closing';
+import type { Closing } from '../support/closing';
 import { describeDurability, readDurability } from '../support/durability';
 import { type Installation, install } from '../support/installation';
-import { OptionError } from '../support/options';
 import { describePlace, type ResultHead, resultHead, writeResult } from '../support/results';
+import { runCommand } from '../support/run-command';
 import { type Options, readOptions, USAGE } from './command';
 import { type Comparison, compare, type Contestant, CONTESTANTS, runContestant, runPair, type Pair } from './control';
 import { findMaxRate, type MaxRate } from './find-max';
@@ -125,12 +125,4 @@ async function benchmark(options: Options, closing: Closing): Promise<number> {
   return new AuthorizationsBenchmark(options, installation, closing, result).run();
 }
 
-try {
-  const options = readOptions(process.argv.slice(2));
-  if (options === null) console.log(USAGE);
-  else void runBenchmark((closing) => benchmark(options, closing));
-} catch (error) {
-  if (!(error instanceof OptionError)) throw error;
-  console.error(`${error.message}\n\n${USAGE}`);
-  process.exitCode = 1;
-}
+runCommand(USAGE, readOptions, benchmark);

@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { choiceOption, numberOption, OptionError } from '../support/options';
+import { choiceOption, lagLimitOption, numberOption, parseOptions } from '../support/options';
 import { recordedFile } from '../support/results';
 import { TOPOLOGIES, type TopologyName } from '../support/topology';
 import { FAULT_KINDS, type FaultKind } from './faults';
@@ -34,14 +33,12 @@ export interface Options {
 
 const SHORT = { rate: 200, pairs: 1, phaseS: 8, warmupS: 2 } as const;
 const FULL = { rate: 1_400, pairs: 5, phaseS: 20, warmupS: 10 } as const;
-/** The generator's own. */
-const LAG_P99_MS_MAX = 5;
 /** A blocked event loop stands still for 5 s, and what it kept waiting has to be answered in the same phase. */
 const PHASE_S_MIN = 8;
 
 /** @throws OptionError; null where only help was asked for. */
 export function readOptions(argv: readonly string[]): Options | null {
-  const { values } = parse(argv);
+  const values = parse(argv);
   if (values.help === true) return null;
   const short = values.short === true;
   const usual = short ? SHORT : FULL;
@@ -55,30 +52,23 @@ export function readOptions(argv: readonly string[]): Options | null {
     phaseS: Math.round(numberOption('phase', values.phase, usual.phaseS, { min: PHASE_S_MIN, max: 600 })),
     warmupS: Math.round(numberOption('warmup', values.warmup, usual.warmupS, { min: 1, max: 600 })),
     short,
-    lagP99MsMax: numberOption('lag-limit', values['lag-limit'], LAG_P99_MS_MAX, { min: 1, max: 1_000 }),
+    lagP99MsMax: lagLimitOption(values['lag-limit']),
     out: values.out ?? (short ? null : recordedFile('isolation')),
   };
 }
 
 function parse(argv: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argv],
-      options: {
-        topology: { type: 'string' },
-        lane: { type: 'string' },
-        faults: { type: 'string' },
-        rate: { type: 'string' },
-        pairs: { type: 'string' },
-        phase: { type: 'string' },
-        warmup: { type: 'string' },
-        'lag-limit': { type: 'string' },
-        short: { type: 'boolean' },
-        out: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new OptionError(error instanceof Error ? error.message : String(error));
-  }
+  return parseOptions(argv, {
+    topology: { type: 'string' },
+    lane: { type: 'string' },
+    faults: { type: 'string' },
+    rate: { type: 'string' },
+    pairs: { type: 'string' },
+    phase: { type: 'string' },
+    warmup: { type: 'string' },
+    'lag-limit': { type: 'string' },
+    short: { type: 'boolean' },
+    out: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  });
 }

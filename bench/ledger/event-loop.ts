@@ -1,12 +1,11 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 import { projectRoot } from '../../scripts/setup/project';
 import { type Closing, runBenchmark } from '../support/closing';
 import { describeDurability, readDurability } from '../support/durability';
 import { install } from '../support/installation';
-import { numberOption } from '../support/options';
+import { numberOption, parseOptions } from '../support/options';
 import { describePlace, recordedFile, resultHead, writeResult } from '../support/results';
 import type { ServerProcess } from '../support/server-process';
 import { startRole } from '../support/topology';
@@ -142,8 +141,9 @@ async function startLedger(closing: Closing): Promise<{ target: Target; adminUrl
 }
 
 async function benchmark(closing: Closing): Promise<number> {
-  const { values } = parseArgs({
-    options: { short: { type: 'boolean', default: false }, seconds: { type: 'string' } },
+  const values = parseOptions(process.argv.slice(2), {
+    short: { type: 'boolean', default: false },
+    seconds: { type: 'string' },
   });
   const seconds = numberOption('seconds', values.seconds, values.short ? 3 : 30, { min: 1, max: 600 });
   const { target, adminUrl } = await startLedger(closing);

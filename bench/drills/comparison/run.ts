@@ -1,12 +1,12 @@
-import { parseArgs } from 'node:util';
 import { TaxSimulatorProcess } from '../../../scripts/setup/launcher/tax-simulator';
 import { freePort } from '../../../scripts/setup/os/ports';
-import { type Closing, runBenchmark } from '../../support/closing';
+import type { Closing } from '../../support/closing';
 import { describeDurability, readDurability } from '../../support/durability';
 import { install } from '../../support/installation';
-import { numberOption, OptionError } from '../../support/options';
+import { numberOption, parseOptions } from '../../support/options';
 import { describePlace, recordedFile, resultHead, writeResult } from '../../support/results';
 import { percentCell, renderTable } from '../../support/table';
+import { runCommand } from '../../support/run-command';
 import { type ComparisonRun, runComposition, type Shape } from './comparison-run';
 import { compositions } from './compositions';
 
@@ -30,18 +30,15 @@ const LAG_P99_MS_MAX = 5;
 function readOptions(argv: readonly string[]): Options | null {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      cards: text,
-      quotes: text,
-      latency: text,
-      quiet: text,
-      brownout: text,
-      short: flag,
-      out: text,
-      help: flag,
-    },
+  const values = parseOptions(argv, {
+    cards: text,
+    quotes: text,
+    latency: text,
+    quiet: text,
+    brownout: text,
+    short: flag,
+    out: text,
+    help: flag,
   });
   if (values.help === true) return null;
   const short = values.short === true;
@@ -104,12 +101,4 @@ async function compare(options: Options, closing: Closing): Promise<number> {
   return lost ? 1 : unsound && !options.short ? 2 : 0;
 }
 
-try {
-  const options = readOptions(process.argv.slice(2));
-  if (options === null) console.log(USAGE);
-  else void runBenchmark((closing) => compare(options, closing));
-} catch (error) {
-  if (!(error instanceof OptionError)) throw error;
-  console.error(`${error.message}\n\n${USAGE}`);
-  process.exitCode = 1;
-}
+runCommand(USAGE, readOptions, compare);

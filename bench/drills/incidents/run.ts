@@ -1,14 +1,14 @@
-import { parseArgs } from 'node:util';
 import { TaxSimulatorProcess } from '../../../scripts/setup/launcher/tax-simulator';
 import { freePort } from '../../../scripts/setup/os/ports';
 import { join } from 'node:path';
 import { projectRoot } from '../../../scripts/setup/project';
-import { type Closing, runBenchmark } from '../../support/closing';
+import type { Closing } from '../../support/closing';
 import { describeDurability, readDurability } from '../../support/durability';
 import { install } from '../../support/installation';
-import { choiceOption, numberOption, OptionError } from '../../support/options';
+import { choiceOption, lagLimitOption, numberOption, parseOptions } from '../../support/options';
 import { resultHead, writeResult } from '../../support/results';
 import { TOPOLOGIES, type TopologyName } from '../../support/topology';
+import { runCommand } from '../../support/run-command';
 import { startOn } from '../harness/system';
 import { renderVerdict } from '../recovery/print';
 import { exitCodeOf } from '../recovery/figures';
@@ -47,20 +47,17 @@ const SHORT = { cards: 200, before: 4, during: 10, after: 10, lag: 100 };
 function readOptions(argv: readonly string[]): Options | null {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      incidents: text,
-      topology: text,
-      cards: text,
-      before: text,
-      during: text,
-      after: text,
-      'lag-limit': text,
-      short: flag,
-      out: text,
-      help: flag,
-    },
+  const values = parseOptions(argv, {
+    incidents: text,
+    topology: text,
+    cards: text,
+    before: text,
+    during: text,
+    after: text,
+    'lag-limit': text,
+    short: flag,
+    out: text,
+    help: flag,
   });
   if (values.help === true) return null;
   const usual = values.short === true ? SHORT : FULL;
@@ -74,7 +71,7 @@ function readOptions(argv: readonly string[]): Options | null {
     beforeS: seconds('before'),
     duringS: seconds('during'),
     afterS: seconds('after'),
-    lagP99MsMax: numberOption('lag-limit', values['lag-limit'], usual.lag, { min: 1, max: 1_000 }),
+    lagP99MsMax: lagLimitOption(values['lag-limit'], usual.lag),
     out: values.out ?? join(projectRoot, 'drill-results', 'incidents.json'),
   };
 }
@@ -103,12 +100,4 @@ async function drill(options: Options, closing: Closing): Promise<number> {
   return Math.max(0, ...runs.map(({ verdict }) => exitCodeOf(verdict)));
 }
 
-try {
-  const options = readOptions(process.argv.slice(2));
-  if (options === null) console.log(USAGE);
-  else void runBenchmark((closing) => drill(options, closing));
-} catch (error) {
-  if (!(error instanceof OptionError)) throw error;
-  console.error(`${error.message}\n\n${USAGE}`);
-  process.exitCode = 1;
-}
+runCommand(USAGE, readOptions, drill);

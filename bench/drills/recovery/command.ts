@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type Lane, LANES } from '../../../config/lanes';
 import { embeddedAdminUrl } from '../../../scripts/setup/embedded-admin-url';
 import { projectRoot } from '../../../scripts/setup/project';
-import { choiceOption, numberOption, OptionError } from '../../support/options';
+import { choiceOption, lagLimitOption, numberOption, OptionError, parseOptions } from '../../support/options';
 import { TOPOLOGIES, type TopologyName } from '../../support/topology';
 import type { RunningSystem } from '../harness/system';
 import type { Shape } from './schedule';
@@ -92,7 +91,7 @@ export function readOptions(argv: readonly string[]): Options | null {
       recoveryS: usual.recoveryS,
     },
     warmupS: usual.warmupS,
-    lagP99MsMax: numberOption('lag-limit', values['lag-limit'], usual.lag, { min: 1, max: 1_000 }),
+    lagP99MsMax: lagLimitOption(values['lag-limit'], usual.lag),
     folder: values.out ?? join(projectRoot, 'drill-results'),
   };
 }
@@ -118,32 +117,25 @@ function readRunning(values: Values): RunningSystem | null {
 
 function parse(argv: readonly string[]) {
   const text = { type: 'string' } as const;
-  try {
-    return parseArgs({
-      args: [...argv],
-      options: {
-        topology: text,
-        short: { type: 'boolean' },
-        cards: text,
-        quotes: text,
-        latency: text,
-        pairs: text,
-        phase: text,
-        main: text,
-        'lag-limit': text,
-        out: text,
-        url: text,
-        'authorization-url': text,
-        'fraud-url': text,
-        'tax-url': text,
-        'ledger-url': text,
-        'provider-url': text,
-        'token-file': text,
-        'admin-database-url': text,
-        help: { type: 'boolean', short: 'h' },
-      },
-    }).values;
-  } catch (error) {
-    throw new OptionError(error instanceof Error ? error.message : String(error));
-  }
+  return parseOptions(argv, {
+    topology: text,
+    short: { type: 'boolean' },
+    cards: text,
+    quotes: text,
+    latency: text,
+    pairs: text,
+    phase: text,
+    main: text,
+    'lag-limit': text,
+    out: text,
+    url: text,
+    'authorization-url': text,
+    'fraud-url': text,
+    'tax-url': text,
+    'ledger-url': text,
+    'provider-url': text,
+    'token-file': text,
+    'admin-database-url': text,
+    help: { type: 'boolean', short: 'h' },
+  });
 }

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { type Closing, runBenchmark } from '../../support/closing';
+import type { Closing } from '../../support/closing';
 import { describeDurability, readDurability } from '../../support/durability';
-import { OptionError } from '../../support/options';
 import { resultHead, writeResult } from '../../support/results';
+import { runCommand } from '../../support/run-command';
 import { bringSystem, runningSystem } from '../harness/system';
 import { type Options, readOptions, USAGE } from './command';
 import { exitCodeOf, judge } from './figures';
@@ -34,12 +34,4 @@ async function drill(options: Options, closing: Closing): Promise<number> {
   return exitCodeOf(verdict);
 }
 
-try {
-  const options = readOptions(process.argv.slice(2));
-  if (options === null) console.log(USAGE);
-  else void runBenchmark((closing) => drill(options, closing));
-} catch (error) {
-  if (!(error instanceof OptionError)) throw error;
-  console.error(`${error.message}\n\n${USAGE}`);
-  process.exitCode = 1;
-}
+runCommand(USAGE, readOptions, drill);

@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { numberOption, OptionError } from '../../support/options';
+import { lagLimitOption, numberOption, parseOptions } from '../../support/options';
 import { recordedFile } from '../../support/results';
 
 export const USAGE = `A backlog of fraud-overflow worked off, alone and beside evaluations at a constant rate (open loop).
@@ -28,11 +27,10 @@ export interface Options {
 
 const SHORT = { backlog: 500, rate: 50, quietS: 3, durationS: 8, rounds: 1 } as const;
 const LONG = { backlog: 9_000, rate: 200, quietS: 10, durationS: 60, rounds: 3 } as const;
-const LAG_P99_MS_MAX = 5;
 
 /** @throws OptionError; null where only help was asked for. */
 export function readOptions(argv: readonly string[]): Options | null {
-  const { values } = parse(argv);
+  const values = parse(argv);
   if (values.help === true) return null;
   const short = values.short === true;
   const fallback = short ? SHORT : LONG;
@@ -42,29 +40,22 @@ export function readOptions(argv: readonly string[]): Options | null {
     quietS: numberOption('quiet', values.quiet, fallback.quietS, { min: 2, max: 600 }),
     durationS: numberOption('duration', values.duration, fallback.durationS, { min: 5, max: 3_600 }),
     rounds: numberOption('rounds', values.rounds, fallback.rounds, { min: 1, max: 100 }),
-    lagP99MsMax: numberOption('lag-limit', values['lag-limit'], LAG_P99_MS_MAX, { min: 1, max: 1_000 }),
+    lagP99MsMax: lagLimitOption(values['lag-limit']),
     short,
     out: values.out ?? (short ? null : recordedFile('fraud-drain')),
   };
 }
 
 function parse(argv: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argv],
-      options: {
-        backlog: { type: 'string' },
-        rate: { type: 'string' },
-        quiet: { type: 'string' },
-        duration: { type: 'string' },
-        rounds: { type: 'string' },
-        'lag-limit': { type: 'string' },
-        short: { type: 'boolean' },
-        out: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new OptionError(error instanceof Error ? error.message : String(error));
-  }
+  return parseOptions(argv, {
+    backlog: { type: 'string' },
+    rate: { type: 'string' },
+    quiet: { type: 'string' },
+    duration: { type: 'string' },
+    rounds: { type: 'string' },
+    'lag-limit': { type: 'string' },
+    short: { type: 'boolean' },
+    out: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  });
 }

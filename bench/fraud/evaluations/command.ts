@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { numberOption, OptionError } from '../../support/options';
+import { lagLimitOption, numberOption, parseOptions } from '../../support/options';
 import { recordedFile } from '../../support/results';
 
 export const USAGE = `Fraud evaluations, open loop, on a durable PostgreSQL and Redis of its own: what a rule costs, a steady
@@ -31,11 +30,10 @@ export interface Options {
 
 const SHORT = { rate: 100, durationS: 5, warmupS: 2, probeS: 3, overloadS: 3 } as const;
 const LONG = { rate: 600, durationS: 60, warmupS: 10, probeS: 10, overloadS: 60 } as const;
-const LAG_P99_MS_MAX = 5;
 
 /** @throws OptionError; null where only help was asked for. */
 export function readOptions(argv: readonly string[]): Options | null {
-  const { values } = parse(argv);
+  const values = parse(argv);
   if (values.help === true) return null;
   const short = values.short === true;
   const usual = short ? SHORT : LONG;
@@ -46,30 +44,23 @@ export function readOptions(argv: readonly string[]): Options | null {
     probeS: numberOption('probe', values.probe, usual.probeS, { min: 1, max: 600 }),
     overload: numberOption('overload', values.overload, 2, { min: 0, max: 10 }),
     overloadS: numberOption('overload-duration', values['overload-duration'], usual.overloadS, { min: 1, max: 3_600 }),
-    lagP99MsMax: numberOption('lag-limit', values['lag-limit'], LAG_P99_MS_MAX, { min: 1, max: 1_000 }),
+    lagP99MsMax: lagLimitOption(values['lag-limit']),
     short,
     out: values.out ?? (short ? null : recordedFile('fraud-evaluations')),
   };
 }
 
 function parse(argv: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...argv],
-      options: {
-        rate: { type: 'string' },
-        duration: { type: 'string' },
-        warmup: { type: 'string' },
-        probe: { type: 'string' },
-        overload: { type: 'string' },
-        'overload-duration': { type: 'string' },
-        'lag-limit': { type: 'string' },
-        short: { type: 'boolean' },
-        out: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new OptionError(error instanceof Error ? error.message : String(error));
-  }
+  return parseOptions(argv, {
+    rate: { type: 'string' },
+    duration: { type: 'string' },
+    warmup: { type: 'string' },
+    probe: { type: 'string' },
+    overload: { type: 'string' },
+    'overload-duration': { type: 'string' },
+    'lag-limit': { type: 'string' },
+    short: { type: 'boolean' },
+    out: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
+  });
 }

@@ -1,9 +1,9 @@
-import { type Closing, runBenchmark } from '../../support/closing';
+import type { Closing } from '../../support/closing';
 import { describeDurability, readDurability } from '../../support/durability';
 import { type Installation, install } from '../../support/installation';
-import { OptionError } from '../../support/options';
 import { describePlace, resultHead, writeResult } from '../../support/results';
 import { startRole } from '../../support/topology';
+import { runCommand } from '../../support/run-command';
 import { measureCapacity } from './capacity';
 import { type Options, readOptions, USAGE } from './command';
 import { type LoadRun, type LoadShape, runLoad } from './load-run';
@@ -55,12 +55,4 @@ async function benchmark(options: Options, closing: Closing): Promise<number> {
   return runs.some((run) => run.void) && !options.short ? 2 : 0;
 }
 
-try {
-  const options = readOptions(process.argv.slice(2));
-  if (options === null) console.log(USAGE);
-  else void runBenchmark((closing) => benchmark(options, closing));
-} catch (error) {
-  if (!(error instanceof OptionError)) throw error;
-  console.error(`${error.message}\n\n${USAGE}`);
-  process.exitCode = 1;
-}
+runCommand(USAGE, readOptions, benchmark);

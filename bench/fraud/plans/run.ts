@@ -1,13 +1,13 @@
-import { parseArgs } from 'node:util';
 import type { ClientBase } from 'pg';
 import { laneTable } from '../../../config/lanes';
 import { withClient } from '../../../scripts/setup/postgres-client';
-import { type Closing, runBenchmark } from '../../support/closing';
+import type { Closing } from '../../support/closing';
 import { describeDurability, readDurability } from '../../support/durability';
 import { install } from '../../support/installation';
-import { numberOption } from '../../support/options';
+import { numberOption, parseOptions } from '../../support/options';
 import { describePlace, recordedFile, resultHead, writeResult } from '../../support/results';
 import { cell, renderTable } from '../../support/table';
+import { runCommand } from '../../support/run-command';
 import { type ExplainedStatement, readingOf, storingOf } from './explained-statements';
 import { type HistoryOptions, loadHistory } from './history';
 import { explain, nodesOf, type PlanNode, scansOf } from './plan';
@@ -40,16 +40,13 @@ interface Reading {
 }
 
 function readOptions(argv: readonly string[]): Options | null {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      attempts: { type: 'string' },
-      cards: { type: 'string' },
-      busy: { type: 'string' },
-      short: { type: 'boolean' },
-      out: { type: 'string' },
-      help: { type: 'boolean', short: 'h' },
-    },
+  const values = parseOptions(argv, {
+    attempts: { type: 'string' },
+    cards: { type: 'string' },
+    busy: { type: 'string' },
+    short: { type: 'boolean' },
+    out: { type: 'string' },
+    help: { type: 'boolean', short: 'h' },
   });
   if (values.help === true) return null;
   const short = values.short === true;
@@ -124,11 +121,4 @@ async function benchmark(options: Options, closing: Closing): Promise<number> {
   return 0;
 }
 
-try {
-  const options = readOptions(process.argv.slice(2));
-  if (options === null) console.log(USAGE);
-  else void runBenchmark((closing) => benchmark(options, closing));
-} catch (error) {
-  console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
-  process.exitCode = 1;
-}
+runCommand(USAGE, readOptions, benchmark);
