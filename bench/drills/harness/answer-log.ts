@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { readRows, RowLog } from '../../support/row-log';
 
 /** One answer of one target. */
 export interface AnswerRow {
@@ -20,40 +20,23 @@ export interface AnswerRow {
 }
 
 const FIELDS = 8;
-const ROWS_PER_CHUNK = 100_000;
 
-/** Answers in memory while the load runs: writing each as text would take the generator's own time. */
+/** Answers in memory while the load runs. */
 export class AnswerLog {
-  readonly #chunks: Float64Array[] = [];
-  #used = ROWS_PER_CHUNK * FIELDS;
+  readonly #rows = new RowLog(FIELDS);
 
   add({ target, dueMs, latencyMs, serviceMs, status, code, attempt, estimate }: AnswerRow): void {
-    if (this.#used === ROWS_PER_CHUNK * FIELDS) {
-      this.#chunks.push(new Float64Array(ROWS_PER_CHUNK * FIELDS));
-      this.#used = 0;
-    }
-    const chunk = this.#chunks.at(-1);
-    if (chunk === undefined) throw new Error('There is a chunk by now');
-    chunk.set([target, dueMs, latencyMs, serviceMs, status, code, attempt, estimate ? 1 : 0], this.#used);
-    this.#used += FIELDS;
+    this.#rows.add([target, dueMs, latencyMs, serviceMs, status, code, attempt, estimate ? 1 : 0]);
   }
 
   write(file: string): void {
-    const descriptor = openSync(file, 'w');
-    this.#chunks.forEach((chunk, index) => {
-      const full = index < this.#chunks.length - 1;
-      writeSync(descriptor, full ? chunk : chunk.subarray(0, this.#used));
-    });
-    closeSync(descriptor);
+    this.#rows.write(file);
   }
 }
 
 export function* readAnswerLog(file: string): Generator<AnswerRow> {
-  const bytes = readFileSync(file);
-  const values = new Float64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
-  for (let at = 0; at < values.length; at += FIELDS) {
-    const [target = 0, dueMs = 0, latencyMs = 0, serviceMs = 0, status = 0, code = 0, attempt = 0, estimate = 0] =
-      values.subarray(at, at + FIELDS);
+  for (const row of readRows(file, FIELDS)) {
+    const [target = 0, dueMs = 0, latencyMs = 0, serviceMs = 0, status = 0, code = 0, attempt = 0, estimate = 0] = row;
     yield { target, dueMs, latencyMs, serviceMs, status, code, attempt, estimate: estimate === 1 };
   }
 }
