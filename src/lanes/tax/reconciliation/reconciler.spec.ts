@@ -114,6 +114,19 @@ it('takes no permit from half of them in use, and asks again when the lane may b
   expect(calls).toHaveLength(1);
 });
 
+it('leaves a lane that recovers to its callers, until it is normal again', async () => {
+  const { clock, calls, reconciler, pass, bulkhead } = harness(1);
+  const held = Array.from({ length: 15 }, () => bulkhead.tryAcquire());
+  for (const permit of held) if (typeof permit === 'object') permit.release();
+  expect(bulkhead.snapshot().state).toBe('RECOVERING');
+  reconciler.start();
+  await pass(0);
+  while (clock.now() < 9_900) await pass(100);
+  expect([calls.length, bulkhead.snapshot().state]).toEqual([0, 'RECOVERING']);
+  for (let ms = 0; ms < 1_000; ms += 100) await pass(100);
+  expect([calls.length, bulkhead.snapshot().state]).toEqual([1, 'NORMAL']);
+});
+
 it('leaves a provider in trouble alone for longer each time, whoever wakes it, and not the order to blame', async () => {
   const { calls, log, reconciler, pass, waiting } = harness(0);
   const starts: number[] = [];

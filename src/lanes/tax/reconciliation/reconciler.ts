@@ -14,7 +14,7 @@ export interface ReconciliationLimits {
   /** After a call that the provider failed; doubled each time in a row, up to `backOffMsMax`. */
   readonly backOffMs: number;
   readonly backOffMsMax: number;
-  /** After a permit was refused: callers come first. */
+  /** After a permit was refused, or while the lane is not in its normal state: callers come first. */
   readonly refusedMs: number;
   /** Tries of an order that the provider refuses, or answers wrongly, before it is given up. */
   readonly attemptsMax: number;
@@ -23,7 +23,7 @@ export interface ReconciliationLimits {
 export interface ReconcilerOptions {
   readonly estimates: Pick<EstimateRepository, 'takeDue' | 'settle' | 'postpone' | 'fail'>;
   readonly provider: TaxProvider;
-  readonly bulkhead: Pick<Bulkhead, 'enterBackground'>;
+  readonly bulkhead: Pick<Bulkhead, 'enterBackground' | 'snapshot'>;
   readonly clock: Clock;
   readonly limits: ReconciliationLimits;
   readonly onReconciled: (due: DueEstimate, provider: Quote) => void;
@@ -38,7 +38,8 @@ const TROUBLES: ReadonlySet<FailureReason> = new Set(['late', 'unreachable', 'do
 
 /**
  * Compares estimates with what the provider says of the same orders, when the lane has room for it (contract 10): each
- * call under a background permit, at most two, and none from half of the permits in use. A provider in trouble is left
+ * call under a background permit, at most two, none from half of the permits in use, and none before the lane is NORMAL
+ * again: what a brownout has left to compare must not be in the way of the recovery. A provider in trouble is left
  * alone for longer each time. The database knows what is due; whoever wakes this only makes it look sooner.
  */
 export class Reconciler {
@@ -129,6 +130,7 @@ export class Reconciler {
   }
 
   async #runOnce(): Promise<RunResult> {
+    if (this.#options.bulkhead.snapshot().state !== 'NORMAL') return 'refused';
     try {
       return await this.#options.bulkhead.enterBackground((execution) => this.#one(execution)).result;
     } catch (error) {
