@@ -6,7 +6,7 @@ import { order } from '../fixtures/tax-server';
 import { TaxSimulator } from '../fixtures/tax-simulator';
 import { atEndOfFile } from '../support/closers';
 import { type Answer, eventually, expectProblem, send } from '../support/http';
-import { OPERATOR_PASSWORD, type ServerProcess, startServer } from '../support/server-process';
+import { type ServerProcess, startServer } from '../support/server-process';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { createTestIdentity, type TestIdentity } from '../support/token';
 
@@ -26,6 +26,7 @@ interface BulkheadShown {
   name: string;
   permits: number;
   in_use: number;
+  background: number;
   queued: number;
 }
 
@@ -58,12 +59,17 @@ async function shown(lane: string, name?: string): Promise<BulkheadShown> {
 
 const inFlight = async (): Promise<number> => (await shown('ledger')).in_use;
 
-/** Flushes leave and do not come back until it is called. */
-async function stallJournal(): Promise<() => Promise<unknown>> {
+/** Whoever needs the table does not come back until it is called. */
+async function stall(table: 'ledger_journal' | 'ledger_account_sums'): Promise<() => Promise<unknown>> {
   await admin.query('BEGIN');
-  await admin.query('LOCK TABLE ledger.ledger_journal IN ACCESS EXCLUSIVE MODE');
+  await admin.query(`LOCK TABLE ledger.${table} IN ACCESS EXCLUSIVE MODE`);
   return () => admin.query('ROLLBACK');
 }
+
+/** Flushes leave and do not come back. */
+const stallJournal = (): Promise<() => Promise<unknown>> => stall('ledger_journal');
+/** Reads of accounts likewise; flushes touch no sums. */
+const stallSums = (): Promise<() => Promise<unknown>> => stall('ledger_account_sums');
 
 async function expectAllCommitted(answers: readonly Promise<Answer>[]): Promise<void> {
   for (const { status, body } of await Promise.all(answers)) {
@@ -72,19 +78,13 @@ async function expectAllCommitted(answers: readonly Promise<Answer>[]): Promise<
   await eventually('all permits are home', async () => (await inFlight()) === 0 && (await items()) === 0);
 }
 
-async function setFaults(faults: object): Promise<void> {
-  const headers = { Authorization: `Basic ${Buffer.from(`operator:${OPERATOR_PASSWORD}`).toString('base64')}` };
-  const { status, text } = await send(`${server.url}/faults/ledger`, { method: 'PUT', body: faults, headers });
-  if (status !== 200) throw new Error(text);
-}
-
 beforeAll(async () => {
   database = await createTestDatabase();
   identity = await createTestIdentity();
   server = await startServer({
     database,
     identity,
-    environment: { PAYMENT_FAULTS: '1', TAX_PROVIDER_URL: (await TaxSimulator.start()).url },
+    environment: { TAX_PROVIDER_URL: (await TaxSimulator.start()).url },
   });
   bearers = {
     first: await identity.bearer({ subject: 'first' }),
@@ -137,7 +137,9 @@ describe('test_bulkhead_quota_enforcement [MC-PO-01]: the buffer in front of the
     expectProblem(await post(1, 'fourth'), 429, 'ERR_LEDGER_BUFFER_FULL');
     expect([await items(), await inFlight()]).toEqual([itemsMax, bulkhead.permits]);
     for (const other of LANES.filter((lane) => lane !== 'ledger')) {
-      expect(await shown(other)).toMatchObject({ in_use: 0, queued: 0 });
+      const { in_use, background, queued } = await shown(other);
+      // A lane's own workers look after what is theirs now and then.
+      expect({ other, inUseByCallers: in_use - background, queued }).toEqual({ other, inUseByCallers: 0, queued: 0 });
     }
     expect(await othersServe()).toEqual([201, 200, 200]);
     await release();
@@ -160,9 +162,10 @@ describe('test_bulkhead_quota_enforcement [MC-PO-01]: the reads of the ledger la
   const rejected = (reason: string): Promise<number> =>
     metric(`bulkhead_rejection_total{bulkhead="${reads.name}",reason="${reason}"}`);
   const held: Promise<Answer>[] = [];
+  let release: () => Promise<unknown>;
 
   it('one fewer than their permits, and as many', async () => {
-    await setFaults({ hang: true });
+    release = await stallSums();
     for (let count = 1; count <= reads.permits; count += 1) {
       held.push(read());
       await eventually(`${count} in use`, async () => (await shown('ledger', reads.name)).in_use === count);
@@ -191,13 +194,13 @@ describe('test_bulkhead_quota_enforcement [MC-PO-01]: the reads of the ledger la
   });
 
   it('take nothing from the flushes: a batch is written meanwhile', async () => {
-    expect(await inFlight()).toBe(0);
     const { status, body } = await post(flushRowsMax, 'second');
     expect([status, body['successful_count']]).toEqual([207, flushRowsMax]);
+    expect((await shown('ledger', reads.name)).in_use).toBe(reads.permits);
   });
 
   it('and all that were admitted are answered', async () => {
-    await setFaults({});
+    await release();
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual(held.map(() => 200));
     await eventually('all are home', async () => (await shown('ledger', reads.name)).in_use === 0);
   });

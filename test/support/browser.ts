@@ -44,7 +44,14 @@ export class Browser {
   #received = '';
 
   private constructor(executable: string, folder: string) {
-    const usual = ['--headless', '--no-first-run', '--disable-gpu', '--disable-extensions', '--disable-dev-shm-usage'];
+    const usual = [
+      '--headless',
+      '--no-first-run',
+      '--disable-gpu',
+      '--disable-extensions',
+      '--disable-dev-shm-usage',
+      '--window-size=1200,900',
+    ];
     // Root has no sandbox; what these tests load is our own.
     const options = [...usual, '--no-sandbox', '--remote-debugging-pipe', `--user-data-dir=${folder}`, 'about:blank'];
     this.#child = spawn(executable, options, { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
@@ -70,7 +77,7 @@ export class Browser {
     const requests: string[] = [];
     const complaints: string[] = [];
     const loaded = Promise.withResolvers<void>();
-    const { targetId } = await this.#ask('Target.createTarget', { url: 'about:blank', width: 1_200, height: 900 });
+    const { targetId } = await this.#ask('Target.createTarget', { url: 'about:blank' });
     const { sessionId } = await this.#ask('Target.attachToTarget', { targetId, flatten: true });
     this.#listeners.add((method, params, from) => {
       if (from !== sessionId) return;

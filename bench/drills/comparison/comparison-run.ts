@@ -9,9 +9,9 @@ import type { Installation } from '../../support/installation';
 import { rounded } from '../../support/statistics';
 import { type AnswerRow, readAnswerLog } from '../harness/answer-log';
 import { type LaneSample, LaneWatch } from '../harness/lane-watch';
-import { startLoad } from '../harness/load-process';
+import { type DrillLoadResult, startLoad } from '../harness/load-process';
 import { type Caller, type DrilledSystem, startOn } from '../harness/system';
-import { CARDS, cut, type Latencies, type PhaseAnswers } from '../recovery/cut';
+import { CARDS, cut, firstTryShare, type Latencies, type PhaseAnswers } from '../recovery/cut';
 import type { Phase } from '../recovery/schedule';
 import type { Composition } from './compositions';
 
@@ -97,7 +97,7 @@ export async function runComposition(
     const audit = await auditAuthorizations(system.adminUrl, cards.subject, auditFile);
     for (const file of [logFile, auditFile]) rmSync(file, { force: true });
     const looks = watch.samples.authorization;
-    const figures = phaseFigures(rows, result.codes, shape, running.startedAtMs);
+    const figures = phaseFigures(rows, result, shape, running.startedAtMs);
     return {
       composition: composition.name,
       ...figures,
@@ -157,26 +157,37 @@ function planOf(system: DrilledSystem, shape: Shape, { cards, quotes, evaluation
 
 function phaseFigures(
   rows: readonly AnswerRow[],
-  codes: readonly string[],
-  { cardsPerS, evaluationsPerS, quietS, brownoutS }: Shape,
+  { codes, targets }: DrillLoadResult,
+  { quietS, brownoutS }: Shape,
   startedAtMs: number,
 ): Pick<ComparisonRun, 'quiet' | 'brownout'> {
   const quietPhase: Phase = { kind: 'quiet', pair: 0, fromS: 0, toS: quietS };
   const brownoutPhase: Phase = { kind: 'brownout', pair: 0, fromS: quietS, toS: quietS + brownoutS };
   const cutRows = rows.filter(({ target }) => target !== EVALUATIONS);
   const [quiet, brownout] = cut(cutRows, codes, [quietPhase, brownoutPhase], startedAtMs).phases;
-  const figuresOf = (answers: PhaseAnswers | undefined, { fromS, toS }: Phase): PhaseFigures => {
-    const evaluated = rows.filter(({ target, dueMs, status }) => {
+  // What has no answer is counted against the brownout, wherever it was due.
+  const unansweredOf = (target: number): number => (targets[target]?.unknown ?? 0) + (targets[target]?.notSent ?? 0);
+  const figuresOf = (
+    answers: PhaseAnswers | undefined,
+    { fromS, toS }: Phase,
+    unanswered: typeof unansweredOf,
+  ): PhaseFigures => {
+    const evaluations = rows.filter(({ target, dueMs }) => {
       const second = (dueMs - startedAtMs) / 1_000;
-      return target === EVALUATIONS && status < 300 && second >= fromS && second < toS;
+      return target === EVALUATIONS && second >= fromS && second < toS;
     });
+    const evaluated = evaluations.filter(({ status }) => status < 300).length;
+    const evaluationsDue = evaluations.length + unanswered(EVALUATIONS);
     return {
       cards: answers?.cards ?? null,
-      succeededShare: rounded((answers?.cardsFirstTry ?? 0) / (cardsPerS * (toS - fromS)), 5),
-      evaluationsShare: rounded(evaluated.length / (evaluationsPerS * (toS - fromS)), 5),
+      succeededShare: rounded(firstTryShare(answers, unanswered(CARDS)), 5),
+      evaluationsShare: evaluationsDue === 0 ? 0 : rounded(evaluated / evaluationsDue, 5),
     };
   };
-  return { quiet: figuresOf(quiet, quietPhase), brownout: figuresOf(brownout, brownoutPhase) };
+  return {
+    quiet: figuresOf(quiet, quietPhase, () => 0),
+    brownout: figuresOf(brownout, brownoutPhase, unansweredOf),
+  };
 }
 
 /** The lane whose provider is slow is always one of them. */

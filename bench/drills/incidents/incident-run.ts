@@ -12,7 +12,7 @@ import { type LaneConnections, readConnections } from '../harness/connections';
 import { LaneWatch } from '../harness/lane-watch';
 import { type DrillLoadResult, startLoad } from '../harness/load-process';
 import type { DrilledSystem } from '../harness/system';
-import { CARDS, type Cut, cut, QUOTES as BESIDE } from '../recovery/cut';
+import { CARDS, type Cut, cut, firstTryShare, QUOTES as BESIDE } from '../recovery/cut';
 import { type Figure, judged, told, type Verdict, verdictOf } from '../recovery/figures';
 import type { Phase } from '../recovery/schedule';
 import type { Incident, IncidentContext, IncidentShape } from './incident';
@@ -160,11 +160,12 @@ function cardFigures(
   result: DrillLoadResult,
   rows: readonly AnswerRow[],
   { phases }: Cut,
-  { cardsPerS, duringS, short }: IncidentShape & { readonly short: boolean },
+  { short }: { readonly short: boolean },
 ): Record<string, Figure> {
   const during = phases.find(({ phase }) => phase.kind === 'main');
   const [target] = result.targets;
-  const firstTry = (during?.cardsFirstTry ?? 0) / (cardsPerS * duringS);
+  const unanswered = (target?.unknown ?? 0) + (target?.notSent ?? 0);
+  const firstTry = firstTryShare(during, unanswered);
   const p99 = during?.cards?.p99;
   const answers5xx = rows.filter(({ target: index, status }) => index === CARDS && status >= 500).length;
   return {
@@ -177,7 +178,7 @@ function cardFigures(
         : judged(firstTry, 'at least', cards.firstTryShare, 'share'),
     card_after_retries: judged(target?.succeededShare, 'exactly', 1, 'share'),
     card_5xx: mayAnswer5xx ? told(answers5xx, '') : judged(answers5xx, 'exactly', 0, ''),
-    card_unanswered: judged((target?.unknown ?? 0) + (target?.notSent ?? 0), 'exactly', 0, ''),
+    card_unanswered: judged(unanswered, 'exactly', 0, ''),
   };
 }
 
