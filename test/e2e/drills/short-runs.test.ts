@@ -52,7 +52,8 @@ describe('run_incident_drills.sh --short', () => {
     async () => {
       const out = resultFile();
       const names = ['storm-without-keys', 'postgres-restart'];
-      const options = ['--short', '--topology', 'all', '--incidents', names.join(','), '--out', out];
+      const lengths = ['--during', '4', '--after', '6'];
+      const options = ['--short', ...lengths, '--topology', 'all', '--incidents', names.join(','), '--out', out];
       const { code, output } = await run('run_incident_drills.sh', options);
       const { runs } = readResult<IncidentsResult>(out);
       const broken = runs.flatMap(({ incident, verdict: { figures } }) =>
@@ -92,7 +93,10 @@ describe('run_composition_comparison.sh --short', () => {
     'the same brownout harms the cards of both shared compositions and of neither of ours',
     async () => {
       const out = resultFile();
-      const { code, output } = await run('run_composition_comparison.sh', ['--short', '--out', out]);
+      const { code, output } = await run('run_composition_comparison.sh', [
+        ...['--short', '--quiet', '1', '--brownout', '4'],
+        ...['--out', out],
+      ]);
       const { runs } = readResult<ComparisonResult>(out);
       const outcome = { code, audits: runs.map(({ audit }) => audit.passed), output: code === 0 ? '' : output };
       expect(outcome).toEqual({ code: 0, audits: [true, true, true, true], output: '' });
