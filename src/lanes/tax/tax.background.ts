@@ -73,9 +73,10 @@ function estimateProviders(host: Host, observer: TaxObserver, limits: Background
           clock: host.clock,
           flushEveryMs,
           batchMax: flushBatchMax,
-          onWritten: (written, known) => {
+          onWritten: ({ written, known, lost }) => {
             observer.onEstimate('written', written);
             observer.onEstimate('known', known);
+            observer.onEstimate('lost', lost);
             if (written > 0) announcer.announce(written);
           },
           onFailed: failureLog(host, 'estimates that were served could not be written'),
