@@ -10,6 +10,7 @@ import { EstimateRepository } from './estimates/estimate.repository';
 import { EstimateRing, type EstimateRingLimits } from './estimates/estimate-ring';
 import { EstimateWriter } from './estimates/estimate-writer';
 import { ProviderClient } from './provider/provider-client';
+import { ProviderHealth } from './provider/provider-health';
 import { Reconciler, type ReconciliationLimits } from './reconciliation/reconciler';
 import { ReconciliationAnnouncer } from './reconciliation/reconciliation-announcer';
 import { RECONCILIATION_QUEUE, type ReconciliationJob } from './reconciliation/reconciliation-job';
@@ -90,11 +91,17 @@ function reconciliationProviders(host: Host, observer: TaxObserver, limits: Reco
   return [
     {
       provide: Reconciler,
-      inject: [EstimateRepository, ProviderClient, LaneBulkheads],
-      useFactory: (estimates: EstimateRepository, provider: ProviderClient, { main }: LaneBulkheads) =>
+      inject: [EstimateRepository, ProviderClient, ProviderHealth, LaneBulkheads],
+      useFactory: (
+        estimates: EstimateRepository,
+        provider: ProviderClient,
+        health: ProviderHealth,
+        { main }: LaneBulkheads,
+      ) =>
         new Reconciler({
           estimates,
           provider,
+          isProviderWell: () => health.health().status === 'up',
           bulkhead: main,
           clock: host.clock,
           limits,

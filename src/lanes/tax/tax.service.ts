@@ -8,6 +8,7 @@ import type { EstimateRing } from './estimates/estimate-ring';
 import { PENDING, type ReconciledEstimate } from './estimates/served-estimate';
 import type { TaxProvider } from './provider/provider-client';
 import { type FailureReason, ProviderFailure } from './provider/provider-failure';
+import { lacksForTaxjar } from './provider/taxjar-order';
 import { storeFailureOf } from './store-failure';
 import type { Quote, QuoteRequest, StoredQuote } from './tax';
 import { isQuoteId, newQuoteId } from './tax-id';
@@ -158,10 +159,7 @@ function wordsFor(reason: FailureReason, { shipTo }: QuoteRequest): string {
     case 'down':
       return 'The tax provider is out of order at present.';
     case 'refused':
-      // TaxJar's reference: `to_zip` is required when `to_country` is US.
-      return shipTo.country === 'US' && shipTo.postalCode === null
-        ? 'The tax provider does not answer this order: it needs the postal code of an address in the United States.'
-        : 'The tax provider does not answer this order: check the country, the region and the postal code.';
+      return `The tax provider does not answer this order: ${lacksForTaxjar(shipTo) ?? 'check the country, the region and the postal code'}.`;
     case 'wrong':
       return 'The tax provider gave an answer that cannot be right, and it was not used.';
     case 'aborted':

@@ -1,7 +1,7 @@
 import type { QuoteRequest } from '../tax';
 import { ProviderFailure } from './provider-failure';
 import { taxjarQuote } from './taxjar-answer';
-import { taxjarOrder } from './taxjar-order';
+import { lacksForTaxjar, taxjarOrder } from './taxjar-order';
 
 const request: QuoteRequest = {
   currency: 'USD',
@@ -212,6 +212,32 @@ describe('the order', () => {
       '{"to_country":"US","to_state":"TX","to_zip":"78701","amount":90071992547409.91,"shipping":0.00,' +
         '"line_items":[{"id":"1","quantity":1,"unit_price":90071992547409.91,"product_tax_code":"20010"}]}',
     );
+  });
+
+  it.each([
+    ['US', '94102', '94102'],
+    ['US', '94102-1234', '94102-1234'],
+    ['US', '941021234', '94102-1234'],
+    ['US', '94102 1234', '94102-1234'],
+    ['US', '9410', '9410'],
+    ['US', 'US-94102', 'US-94102'],
+    ['CA', 'M5V 2T6', 'M5V 2T6'],
+    ['DE', '27 498', '27 498'],
+  ])('to a place in %s whose code was written %s has it as %s', (country, postalCode, zip) => {
+    const order = JSON.parse(taxjarOrder({ ...request, shipTo: { country, region: null, postalCode } })) as object;
+    expect(order).toMatchObject({ to_zip: zip });
+  });
+
+  it.each([
+    ['US', null, '94102', /the state/],
+    ['US', 'CA', null, /the postal code/],
+    ['CA', null, 'M5V 2T6', /the province/],
+    ['CA', 'ON', null, null],
+    ['DE', null, null, null],
+  ])('to %s, region %s, postal code %s, lacks %s', (country, region, postalCode, lacks) => {
+    const said = lacksForTaxjar({ country, region, postalCode });
+    if (lacks === null) expect(said).toBeNull();
+    else expect(said).toMatch(lacks);
   });
 
   it.each([
