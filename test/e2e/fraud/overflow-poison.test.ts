@@ -77,7 +77,7 @@ describe('the overflow’s worker', () => {
     await driver.setFaults({});
     await Promise.all(held);
     await driver.owner.query('ALTER TABLE evaluation_generations RENAME TO mislaid');
-    const failures = (): number => driver.server.records.filter(({ msg }) => msg === 'A job has failed').length;
+    const failures = (): number => driver.server.records.filter(({ message }) => message === 'A job has failed').length;
     const before = failures();
     await queue.resume();
     // Five at once, pauses of 50 ms to a second: some twenty tries until the pauses are a second long, five a second then.
