@@ -6,8 +6,8 @@ import type { OverflowJob, OverflowResult } from './overflow-job';
 import type { OverflowObserver } from './overflow.metrics';
 
 const LOOK_EVERY_MS = 1_000;
-/** A start waits so long for what is on the overflow, and no longer: a Redis that is frozen stops nobody. */
-const FIRST_LOOK_MS_MAX = 1_000;
+/** A start waits so long for Redis, and no longer: one that is frozen stops nobody. */
+const CONNECT_MS_MAX = 1_000;
 /** Ids asked for at once: each page is one short command, and one short turn of this process. */
 const PAGE_IDS = 1_000;
 /** Twice what may wait; a list that somebody made longer is read so far. */
@@ -46,15 +46,10 @@ export class OverflowWatch implements OnApplicationBootstrap, BeforeApplicationS
 
   /** Before the process listens, so that it never serves without knowing what waits, unless nobody can tell. */
   async onApplicationBootstrap(): Promise<void> {
-    const { queue, clock } = this.#options;
-    await queue.reached(FIRST_LOOK_MS_MAX);
-    let timer: TimerHandle | null = null;
-    const late = new Promise<void>((resolve) => {
-      timer = clock.schedule(resolve, FIRST_LOOK_MS_MAX);
-    });
+    await this.#options.queue.reached(CONNECT_MS_MAX);
+    // Each question of a look has 50 ms, and one without an answer is its last.
     this.#looking = this.#lookAgainAndAgain();
-    await Promise.race([this.#looking, late]);
-    if (timer !== null) clock.cancel(timer);
+    await this.#looking;
   }
 
   /** No look begins after this; one under way is waited for. */
