@@ -75,7 +75,10 @@ describe('the bound of the overflow', () => {
     for (const answer of refused) expectProblem(answer, 503, 'ERR_FRAUD_OVERFLOW_UNAVAILABLE');
     const waiting = await queue.getJobCountByTypes('wait', 'prioritized', 'delayed');
     expect(waiting).toBeLessThanOrEqual(10_000);
-    expect(accepted.length).toBe(waiting - fillers.length);
+    expect(accepted.length).toBeGreaterThan(0);
+    // One whose enqueue was not heard of within 50 ms is refused, and may wait all the same.
+    expect(accepted.length).toBeLessThanOrEqual(waiting - fillers.length);
+    for (const { body } of accepted) expect(await queue.getJob(String(body['id']))).toBeDefined();
     // A place that nobody got in the rush is there for the next; then there is none.
     for (let left = 10_000 - waiting; left > 0; left -= 1) expectQueued(await other.evaluate(`after-${left}`));
     for (const driver of [one, other]) {
