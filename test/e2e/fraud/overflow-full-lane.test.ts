@@ -26,7 +26,7 @@ describe('the fraud lane, filled from outside', () => {
     const storedBefore = await driver.stored();
     const held = await driver.fillLane('first');
     const before = await driver.rejections('full');
-    const id = expectQueued(await driver.evaluate('later-1'));
+    const id = await driver.queued('later-1');
     expect(await driver.stored()).toBe(storedBefore);
     expect(await driver.rejections('full')).toBe(before + 1);
     expect(await driver.rejections('overflow_failed')).toBe(0);
@@ -42,7 +42,7 @@ describe('the fraud lane, filled from outside', () => {
   it('answers a key on the overflow 202 again, another payload 422, and has one job for it', async () => {
     const held = await driver.fillLane('second');
     const body = { card_token: 'card_demo_usd_0900' };
-    const id = expectQueued(await driver.evaluate('same', { body }));
+    const id = await driver.queued('same', { body });
     for (const turn of [1, 2, 3]) {
       expect(expectQueued(await driver.evaluate('same', { body, headers: { 'Retry-Attempt': String(turn) } }))).toBe(
         id,
@@ -62,7 +62,7 @@ describe('the fraud lane, filled from outside', () => {
 
   it('tells its caller of what waits while it is full, and nobody else; the database knows nothing of it', async () => {
     const held = await driver.fillLane('third');
-    const id = expectQueued(await driver.evaluate('asked-for'));
+    const id = await driver.queued('asked-for');
     const read = await driver.read(id);
     expect({ status: read.status, body: read.body }).toEqual({
       status: 200,
@@ -83,7 +83,7 @@ describe('the fraud lane, filled from outside', () => {
     await queue.pause();
     const held = await driver.fillLane('fourth');
     const body = { card_token: 'card_demo_usd_0901' };
-    const id = expectQueued(await driver.evaluate('waits', { body }));
+    const id = await driver.queued('waits', { body });
     await release(held);
     const stored = await driver.stored();
     expect(expectQueued(await driver.evaluate('waits', { body }))).toBe(id);
@@ -103,7 +103,7 @@ describe('the fraud lane, filled from outside', () => {
 
   it('has no card data in the queue, and a result that can be read there', async () => {
     const held = await driver.fillLane('fifth');
-    const id = expectQueued(await driver.evaluate('readable', { body: { card_token: 'card_demo_usd_0902' } }));
+    const id = await driver.queued('readable', { body: { card_token: 'card_demo_usd_0902' } });
     const queue = driver.queue();
     const job = await queue.getJob(id);
     expect(job?.name).toBe('fraud-evaluation');
@@ -146,7 +146,7 @@ describe('the fraud lane, filled from outside', () => {
     const queue = driver.queue();
     await queue.pause();
     const held = await driver.fillLane('aged');
-    const ids = [expectQueued(await driver.evaluate('old')), expectQueued(await driver.evaluate('young'))];
+    const ids = [await driver.queued('old'), await driver.queued('young')];
     const [old = '', young = ''] = ids;
     const job = await queue.getJob(old);
     // As if it had been accepted 15 minutes and a second ago.
@@ -172,7 +172,7 @@ describe('the fraud lane, filled from outside', () => {
   it('ends in order while a job waits for a permit, and the next process takes it at once', async () => {
     const held = await driver.fillLane('sixth');
     const ids = [];
-    for (const turn of [0, 1, 2, 3, 4, 5, 6]) ids.push(expectQueued(await driver.evaluate(`ended-${turn}`)));
+    for (const turn of [0, 1, 2, 3, 4, 5, 6]) ids.push(await driver.queued(`ended-${turn}`));
     const code = driver.server.terminate();
     await eventually('it drains', async () => (await driver.evaluate('too-late')).body['code'] === 'ERR_DRAINING');
     await driver.setFaults({});

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '../../support/http';
 import { startOwnRedis } from '../../support/services';
-import { expectQueued, OverflowDriver } from './overflow-driver';
+import { OverflowDriver } from './overflow-driver';
 
 const hex = 'ab'.repeat(32);
 const evaluation = {
@@ -53,7 +53,7 @@ describe('the overflow’s worker', () => {
     await queue.pause();
     for (const [jobId, data] of malformed) await queue.add('fraud-evaluation', data, { jobId, attempts: 1_000 });
     const held = await driver.fillLane('malformed');
-    const id = expectQueued(await driver.evaluate('well-formed'));
+    const id = await driver.queued('well-formed');
     await driver.setFaults({});
     await Promise.all(held);
     const stored = await driver.stored();
@@ -73,7 +73,7 @@ describe('the overflow’s worker', () => {
     await queue.pause();
     const held = await driver.fillLane('refusing');
     const ids: string[] = [];
-    for (let turn = 0; turn < 100; turn += 1) ids.push(expectQueued(await driver.evaluate(`queued-${turn}`)));
+    for (let turn = 0; turn < 100; turn += 1) ids.push(await driver.queued(`queued-${turn}`));
     await driver.setFaults({});
     await Promise.all(held);
     await driver.owner.query('ALTER TABLE evaluation_generations RENAME TO mislaid');

@@ -76,7 +76,7 @@ describe('the fraud lane and its Redis', () => {
     await driver.start();
     const held = await driver.fillLane('killed');
     const ids = [];
-    for (let turn = 0; turn < 20; turn += 1) ids.push(expectQueued(await driver.evaluate(`queued-${turn}`)));
+    for (let turn = 0; turn < 20; turn += 1) ids.push(await driver.queued(`queued-${turn}`));
     await redis.kill();
     expectUnavailable(await driver.evaluate('while-dead'));
     // Known to be on the overflow, but nobody can tell how it is: the caller tries again, or the worker comes first.
@@ -98,7 +98,7 @@ describe('the fraud lane and its Redis', () => {
     await driver.start();
     const held = await driver.fillLane('frozen');
     const ids = [];
-    for (let turn = 0; turn < 10; turn += 1) ids.push(expectQueued(await driver.evaluate(`queued-${turn}`)));
+    for (let turn = 0; turn < 10; turn += 1) ids.push(await driver.queued(`queued-${turn}`));
     redis.freeze();
     const unheard = await Promise.all(Array.from({ length: 10 }, (_, turn) => driver.evaluate(`unheard-${turn}`)));
     unheard.forEach(expectUnavailable);
@@ -123,7 +123,7 @@ describe('the fraud lane and its Redis', () => {
     await driver.start();
     const held = await driver.fillLane('long-frozen');
     const ids = [];
-    for (let turn = 0; turn < 10; turn += 1) ids.push(expectQueued(await driver.evaluate(`queued-${turn}`)));
+    for (let turn = 0; turn < 10; turn += 1) ids.push(await driver.queued(`queued-${turn}`));
     await eventually('the worker has begun as many as it may', async () => {
       return (await driver.queue().getJobCountByTypes('active')) === 5;
     });
@@ -145,7 +145,7 @@ describe('the fraud lane and its Redis', () => {
     await driver.start();
     const held = await driver.fillLane('ending');
     const ids = [];
-    for (let turn = 0; turn < 8; turn += 1) ids.push(expectQueued(await driver.evaluate(`queued-${turn}`)));
+    for (let turn = 0; turn < 8; turn += 1) ids.push(await driver.queued(`queued-${turn}`));
     await redis.kill();
     const startedMs = performance.now();
     const code = driver.server.terminate();
@@ -184,7 +184,7 @@ describe('the fraud lane and its Redis', () => {
     for (let at = 0; at < jobs.length; at += 1_000) await queue.addBulk(jobs.slice(at, at + 1_000));
     const held = await driver.fillLane('bound');
     const body = { card_token: 'card_demo_usd_0998' };
-    const id = expectQueued(await driver.evaluate('the-last', { body }));
+    const id = await driver.queued('the-last', { body });
     expect(await queue.getJobCountByTypes('wait', 'delayed', 'active')).toBe(10_000);
     const waiting = await queue.getJobCountByTypes('wait', 'delayed');
     if (waiting < 10_000) await queue.add('fraud-evaluation', {}, { jobId: 'filler-last', delay: 3_600_000 });
@@ -200,7 +200,7 @@ describe('the fraud lane and its Redis', () => {
     await driver.start();
     const held = await driver.fillLane('memory');
     const ids = [];
-    for (let turn = 0; turn < 5; turn += 1) ids.push(expectQueued(await driver.evaluate(`queued-${turn}`)));
+    for (let turn = 0; turn < 5; turn += 1) ids.push(await driver.queued(`queued-${turn}`));
     const client = (await driver.queue().getBackend().client) as unknown as {
       call(...words: string[]): Promise<unknown>;
     };

@@ -10,7 +10,7 @@ describe('a key that waits on the overflow, sent again without a word of it', ()
     await driver.start();
     await driver.queue().pause();
     const held = await driver.fillLane('before');
-    const id = expectQueued(await driver.evaluate('waits', { body }));
+    const id = await driver.queued('waits', { body });
     await driver.server.kill('SIGKILL');
     await Promise.allSettled(held);
     await driver.start();
@@ -36,7 +36,7 @@ describe('a key that waits on the overflow, sent again without a word of it', ()
     const other = await one.another();
     await one.queue().pause();
     const held = await one.fillLane('one');
-    const id = expectQueued(await one.evaluate('shared', { body }));
+    const id = await one.queued('shared', { body });
     await one.setFaults({});
     await Promise.all(held);
     const looked = async (): Promise<boolean> => (await other.metric('fraud_overflow_waiting')) === 1;
@@ -80,7 +80,7 @@ describe('the bound of the overflow', () => {
     expect(accepted.length).toBeLessThanOrEqual(waiting - fillers.length);
     for (const { body } of accepted) expect(await queue.getJob(String(body['id']))).toBeDefined();
     // A place that nobody got in the rush is there for the next; then there is none.
-    for (let left = 10_000 - waiting; left > 0; left -= 1) expectQueued(await other.evaluate(`after-${left}`));
+    for (let left = 10_000 - waiting; left > 0; left -= 1) await other.queued(`after-${left}`);
     for (const driver of [one, other]) {
       expectProblem(await driver.evaluate('one-too-many'), 503, 'ERR_FRAUD_OVERFLOW_UNAVAILABLE');
       await driver.setFaults({});
