@@ -17,6 +17,7 @@ export interface LedgerObserver extends Required<BufferObserver> {
   onWriteFailure(failure: WriteFailure, error: unknown): void;
   onPoison(code: ItemCode, error: unknown): void;
   onRollUpFailed(error: unknown): void;
+  onGenerationsFailed(error: unknown): void;
   /** Whom to ask, when metrics are read, how many items have an unknown outcome. */
   watchItems(items: () => number): void;
 }
@@ -122,7 +123,10 @@ function countItems({ registry }: LaneHost['metrics']): {
 function observeFailures({
   metrics,
   log,
-}: Pick<LaneHost, 'metrics' | 'log'>): Pick<LedgerObserver, 'onWriteFailure' | 'onPoison' | 'onRollUpFailed'> {
+}: Pick<LaneHost, 'metrics' | 'log'>): Pick<
+  LedgerObserver,
+  'onWriteFailure' | 'onPoison' | 'onRollUpFailed' | 'onGenerationsFailed'
+> {
   const registers = [metrics.registry];
   const writes = new Counter({
     name: 'ledger_write_failures_total',
@@ -150,5 +154,6 @@ function observeFailures({
       tell({ code }, error, 'an item reached the database that validation should have refused');
     },
     onRollUpFailed: (error) => tell({}, error, 'balances could not be rolled up; it is tried again'),
+    onGenerationsFailed: (error) => tell({}, error, 'the journal’s generations could not be kept; it is tried again'),
   };
 }

@@ -20,6 +20,7 @@ async function insertEntry(name: string, accountId: string, changes: Readonly<Re
     account_no: 'a.account_no',
     clearing_no: 'a.clearing_no',
     idempotency_key: '$1::bytea',
+    generation: '1',
     ...changes,
   };
   const { rows } = await owner.query<{ id: string }>(
@@ -33,7 +34,14 @@ async function insertEntry(name: string, accountId: string, changes: Readonly<Re
   return rows;
 }
 
-it.each(['UPDATE ledger_journal SET amount_minor = 1', 'DELETE FROM ledger_journal', 'TRUNCATE ledger_journal'])(
+it.each([
+  'UPDATE ledger_journal SET amount_minor = 1',
+  'DELETE FROM ledger_journal',
+  'TRUNCATE ledger_journal',
+  'UPDATE ledger_journal_1 SET amount_minor = 1',
+  'DELETE FROM ledger_journal_1',
+  'TRUNCATE ledger_journal_2',
+])(
   'the journal is append-only for the lane’s login and for the owner of the table: %s',
   async (statement) => {
     await withClient(test.laneUrl('ledger'), async (client) => {
@@ -69,7 +77,7 @@ it('a SALE debits the clearing account and credits the account', async () => {
 });
 
 it('a key stands in the journal once', async () => {
-  await expect(insertEntry('first', 'ACC-0002')).rejects.toMatchObject({ constraint: 'ledger_journal_key' });
+  await expect(insertEntry('first', 'ACC-0002')).rejects.toMatchObject({ code: '23505' });
 });
 
 it('totals are true before anything has been rolled up', async () => {

@@ -1,0 +1,29 @@
+import { flushFigures } from './flush-figures';
+
+function reading(buckets: Readonly<Record<string, number>>, rows: number): Map<string, number> {
+  const metrics = new Map(
+    Object.entries(buckets).map(([le, value]) => [`ledger_flush_seconds_bucket{le="${le}"}`, value]),
+  );
+  metrics.set('ledger_flush_size_sum', rows);
+  metrics.set('ledger_flush_size_count', buckets['+Inf'] ?? 0);
+  return metrics;
+}
+
+it('tells percentiles of the time between two readings, within their buckets', () => {
+  const before = reading({ '0.01': 10, '0.018': 10, '0.025': 10, '+Inf': 10 }, 1_000);
+  const after = reading({ '0.01': 60, '0.018': 109, '0.025': 110, '+Inf': 110 }, 31_000);
+  expect(flushFigures(before, after)).toEqual({
+    flushes: 100,
+    rowsMean: 300,
+    p50Ms: 10,
+    p99Ms: 18,
+    p999Ms: 24.3,
+    withinTargetShare: 0.99,
+  });
+});
+
+it('knows of nothing beyond the last edge, and says nothing of no flushes', () => {
+  const none = reading({ '0.018': 5, '+Inf': 5 }, 5);
+  expect(flushFigures(none, none)).toBeNull();
+  expect(flushFigures(none, reading({ '0.018': 5, '+Inf': 6 }, 6))?.p50Ms).toBe(18);
+});
