@@ -98,12 +98,17 @@ async function dropIndexes(adminUrl: string, indexes: readonly string[]): Promis
   });
 }
 
-async function measure(adminUrl: string, postmasterPid: number, run: Run, plan: Plan, closing: Closing): Promise<void> {
-  const { dropped, divided } = DESIGNS[run.design] as Design;
+/** The journal as the design has it, with what is there before anything is measured. */
+async function prepare(adminUrl: string, { dropped, divided }: Design, rows: number): Promise<void> {
   await emptyJournal(adminUrl);
-  if (plan.preloadRows > 0)
-    await preload(adminUrl, plan.preloadRows, divided ? ROWS_OF_GENERATION : plan.preloadRows + 1);
+  const startedMs = performance.now();
+  if (rows > 0) await preload(adminUrl, rows, divided ? ROWS_OF_GENERATION : rows + 1);
   await dropIndexes(adminUrl, dropped);
+  if (rows > 0) console.log(`preloaded ${rows} entries in ${Math.round((performance.now() - startedMs) / 1_000)} s`);
+}
+
+async function measure(adminUrl: string, postmasterPid: number, run: Run, plan: Plan, closing: Closing): Promise<void> {
+  const { divided } = DESIGNS[run.design] as Design;
   await checkpoint(adminUrl);
   const path = await openWritePath(adminUrl, divided ? ledgerLimits.generationBytesMax : Number.MAX_SAFE_INTEGER);
   const { buffer, room, flush, counts } = path;
@@ -145,6 +150,12 @@ void runBenchmark(async (closing) => {
   console.log(`${machine.cpus} × ${machine.model}, Node ${machine.node}`);
   const { adminUrl, postmasterPid } = await install(closing);
   console.log(describeDurability(await readDurability(adminUrl)));
-  for (const run of plan.runs) await measure(adminUrl, postmasterPid, run, plan, closing);
+  let prepared: string | null = null;
+  for (const run of plan.runs) {
+    closing.check();
+    if (run.design !== prepared) await prepare(adminUrl, DESIGNS[run.design] as Design, plan.preloadRows);
+    prepared = run.design;
+    await measure(adminUrl, postmasterPid, run, plan, closing);
+  }
   return 0;
 });
