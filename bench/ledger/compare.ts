@@ -113,7 +113,7 @@ export async function compareWays(adminUrl: string, seconds: number, closing: Cl
       withPoolClient(pool, (client) => copy(client, batch)),
     );
     await pool.query(`DROP TABLE ${TABLE}`);
-    ways.push({ name: 'the lane’s write path', rowsPerSecond: await ownRowsPerSecond(adminUrl, seconds) });
+    ways.push({ name: 'the lane’s own write path', rowsPerSecond: await ownRowsPerSecond(adminUrl, seconds) });
     return ways;
   } finally {
     await orm.destroy();

@@ -24,14 +24,22 @@ const MAX_HELD_ITEMS = 4_000;
 interface Design {
   /** Turns to a new generation as the lane does; else one table takes everything. */
   readonly divided: boolean;
-  /** Indexes of the migrated journal that it does without. */
-  readonly dropped: readonly string[];
+  /** What is made of the migrated journal. */
+  readonly changes: readonly string[];
 }
 
+const DROP_ORDER = 'DROP INDEX ledger_journal_in_order';
 const DESIGNS: Readonly<Record<string, Design>> = {
-  generations: { divided: true, dropped: [] },
-  'one-table': { divided: false, dropped: [] },
-  'one-table-key-only': { divided: false, dropped: ['ledger_journal_in_order', 'ledger_journal_of_account'] },
+  generations: { divided: true, changes: [] },
+  'generations-order-brin': {
+    divided: true,
+    changes: [
+      DROP_ORDER,
+      `CREATE INDEX ledger_journal_in_order ON ledger_journal USING brin (id) WITH (pages_per_range = 16, autosummarize)`,
+    ],
+  },
+  'one-table': { divided: false, changes: [] },
+  'one-table-key-only': { divided: false, changes: [DROP_ORDER, 'DROP INDEX ledger_journal_of_account'] },
 };
 
 interface Run {
@@ -67,8 +75,8 @@ function readPlan(): Plan {
     .map((rate) => (rate === 'max' ? null : numberOption('rate', rate, 0, { min: BATCH, max: 1_000_000 })));
   return {
     runs: designs.flatMap((design) => rates.map((rate) => ({ design, rate }))),
-    warmS: numberOption('warm', values.warm, short ? 2 : 10, { min: 0, max: 600 }),
-    measureS: numberOption('seconds', values.seconds, short ? 4 : 60, { min: 1, max: 7_200 }),
+    warmS: numberOption('warm', values.warm, short ? 1 : 10, { min: 0, max: 600 }),
+    measureS: numberOption('seconds', values.seconds, short ? 2 : 60, { min: 1, max: 7_200 }),
     preloadRows: numberOption('preload', values.preload, 0, { min: 0, max: 1e9 }),
   };
 }
@@ -85,25 +93,25 @@ async function emptyJournal(adminUrl: string): Promise<void> {
       `DELETE FROM ledger_generations WHERE end_id IS NOT NULL RETURNING generation`,
     );
     for (const { generation } of rows) await client.query(`DROP TABLE ledger_journal_${generation}`);
-    await client.query(`CREATE INDEX IF NOT EXISTS ledger_journal_in_order ON ledger_journal
-      USING brin (id) WITH (pages_per_range = 16, autosummarize)`);
+    await client.query('DROP INDEX IF EXISTS ledger_journal_in_order');
+    await client.query('CREATE INDEX ledger_journal_in_order ON ledger_journal (id)');
     await client.query(`CREATE INDEX IF NOT EXISTS ledger_journal_of_account ON ledger_journal (account_no, id)`);
   });
 }
 
-async function dropIndexes(adminUrl: string, indexes: readonly string[]): Promise<void> {
+async function change(adminUrl: string, statements: readonly string[]): Promise<void> {
   await withClient(adminUrl, async (client) => {
     await client.query(`SET search_path = ${laneTable.ledger.datasource.schema}`);
-    for (const index of indexes) await client.query(`DROP INDEX ${index}`);
+    for (const statement of statements) await client.query(statement);
   });
 }
 
 /** The journal as the design has it, with what is there before anything is measured. */
-async function prepare(adminUrl: string, { dropped, divided }: Design, rows: number): Promise<void> {
+async function prepare(adminUrl: string, { changes, divided }: Design, rows: number): Promise<void> {
   await emptyJournal(adminUrl);
   const startedMs = performance.now();
   if (rows > 0) await preload(adminUrl, rows, divided ? ROWS_OF_GENERATION : rows + 1);
-  await dropIndexes(adminUrl, dropped);
+  await change(adminUrl, changes);
   if (rows > 0) console.log(`preloaded ${rows} entries in ${Math.round((performance.now() - startedMs) / 1_000)} s`);
 }
 

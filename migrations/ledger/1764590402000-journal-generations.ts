@@ -2,6 +2,12 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { currentSchema } from '../key-generations';
 
 /**
+ * Nothing is gained by vacuuming what only grows, and each ANALYZE has every connection plan anew: while a generation is
+ * written to, autovacuum comes for dead rows only.
+ */
+const WHILE_WRITTEN_TO = 'autovacuum_vacuum_insert_threshold = -1, autovacuum_analyze_threshold = 2000000000';
+
+/**
  * The journal in generations (docs/ledger-journal.md). A key is a SHA-256, so that every new entry touches a random leaf
  * of the index that keeps keys unique; an index that grows for ever outgrows memory, and after each checkpoint the WAL
  * takes a whole page for each leaf. Here only the newest generation is written to, and it stays small.
@@ -35,9 +41,11 @@ export class JournalGenerations1764590402000 implements MigrationInterface {
       `ALTER TABLE ledger_journal ADD CONSTRAINT ledger_journal_key UNIQUE (idempotency_key, generation)`,
     );
     await runner.query(`CREATE INDEX ledger_journal_of_account ON ledger_journal (account_no, id)`);
-    await runner.query(`
-      CREATE INDEX ledger_journal_in_order ON ledger_journal USING brin (id) WITH (pages_per_range = 16, autosummarize)`);
+    // A B-tree that grows at its right end, for the tail behind the roll-up. A BRIN index says nothing of the rows of the
+    // last minute, since autovacuum has not summarised them yet: every roll-up would read them all.
+    await runner.query(`CREATE INDEX ledger_journal_in_order ON ledger_journal (id)`);
     await runner.query(`ALTER TABLE ledger_journal ATTACH PARTITION ledger_journal_1 FOR VALUES IN (1)`);
+    await runner.query(`ALTER TABLE ledger_journal_1 SET (${WHILE_WRITTEN_TO})`);
     await forbidChanges(runner, 'ledger_journal');
     await runner.query(`GRANT SELECT, INSERT ON ledger_journal TO ledger_app`);
   }
@@ -81,15 +89,22 @@ export class JournalGenerations1764590402000 implements MigrationInterface {
       DECLARE
         next_generation integer;
         name text;
+        sealed text;
       BEGIN
         SELECT generation + 1 INTO next_generation FROM ledger_generations WHERE end_id IS NULL;
         name := format('ledger_journal_%s', next_generation);
+        -- The one before the current is sealed: now autovacuum may freeze it, once, and never has to come again.
+        SELECT format('ledger_journal_%s', next_generation - 2) INTO sealed FROM pg_class
+          WHERE oid = to_regclass(format('ledger_journal_%s', next_generation - 2)) AND reloptions IS NOT NULL;
+        IF sealed IS NOT NULL THEN
+          EXECUTE format('ALTER TABLE %I RESET (autovacuum_vacuum_insert_threshold, autovacuum_analyze_threshold)', sealed);
+        END IF;
         IF to_regclass(name) IS NOT NULL THEN RETURN NULL; END IF;
         -- One process makes it; the others find it there the next time.
         IF NOT pg_try_advisory_xact_lock(hashtextextended('ledger_generations', 0)) THEN RETURN NULL; END IF;
         IF to_regclass(name) IS NOT NULL THEN RETURN NULL; END IF;
         -- Made apart and attached: that takes a lock on the journal which writers and readers do not notice.
-        EXECUTE format('CREATE TABLE %I (LIKE ledger_journal INCLUDING ALL)', name);
+        EXECUTE format('CREATE TABLE %I (LIKE ledger_journal INCLUDING ALL) WITH (${WHILE_WRITTEN_TO})', name);
         EXECUTE format('CREATE TRIGGER ledger_journal_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON %I
           FOR EACH STATEMENT EXECUTE FUNCTION ledger_journal_is_append_only()', name);
         EXECUTE format('ALTER TABLE ledger_journal ATTACH PARTITION %I FOR VALUES IN (%s)', name, next_generation);

@@ -41,16 +41,13 @@ it.each([
   'UPDATE ledger_journal_1 SET amount_minor = 1',
   'DELETE FROM ledger_journal_1',
   'TRUNCATE ledger_journal_2',
-])(
-  'the journal is append-only for the lane’s login and for the owner of the table: %s',
-  async (statement) => {
-    await withClient(test.laneUrl('ledger'), async (client) => {
-      const asLane = statement.replace('ledger_journal', 'ledger.ledger_journal');
-      await expect(client.query(asLane)).rejects.toMatchObject({ code: '42501' });
-    });
-    await expect(owner.query(statement)).rejects.toThrow('append-only');
-  },
-);
+])('the journal is append-only for the lane’s login and for the owner of the table: %s', async (statement) => {
+  await withClient(test.laneUrl('ledger'), async (client) => {
+    const asLane = statement.replace('ledger_journal', 'ledger.ledger_journal');
+    await expect(client.query(asLane)).rejects.toMatchObject({ code: '42501' });
+  });
+  await expect(owner.query(statement)).rejects.toThrow('append-only');
+});
 
 it('half an entry, an empty one and one of nothing cannot be written', async () => {
   await expect(insertEntry('half', 'ACC-0001', { clearing_no: 'NULL' })).rejects.toMatchObject({ code: '23502' });
