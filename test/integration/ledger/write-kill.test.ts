@@ -101,13 +101,14 @@ async function holdFlushes(): Promise<void> {
 /** Has a turn of the generations stand where it holds off every flush: done, and not committed. */
 async function holdTurn(): Promise<void> {
   const turner = await test.ownerClient('ledger');
-  await turner.query('SELECT ledger_prepare_generation()');
   await turner.query('BEGIN');
-  // Flushes follow one another without a gap: the turn may give up waiting for one, and is tried again.
-  for (let turned = false; !turned;) {
+  // It may give up waiting for a flush, or meet another turn, and is tried again.
+  for (let turned = false, tries = 0; !turned; tries += 1) {
+    if (tries === 100) throw new Error('Never turned');
     await turner.query('SAVEPOINT turn');
-    turned = await turner.query('SELECT ledger_roll_generation(1)').then(
-      () => true,
+    await turner.query('SELECT ledger_prepare_generation()');
+    turned = await turner.query<{ generation: number | null }>('SELECT ledger_roll_generation(1) AS generation').then(
+      ({ rows }) => rows[0]?.generation !== null,
       () => false,
     );
     if (!turned) await turner.query('ROLLBACK TO turn');
