@@ -11,7 +11,7 @@ import { generate } from '../support/load';
 import { readMetrics } from '../support/metrics';
 import { UsageSampler, type WindowUsage } from '../support/process-usage';
 import { rounded } from '../support/statistics';
-import { type FlushFigures, flushFigures } from './flush-figures';
+import { flushFigures, type ServerFigures, writeFigures } from './server-figures';
 import type { GeneratorOutcome, GeneratorPlan, ItemCounts } from './generator';
 import { type LedgerServer, startLedger } from './ledger-server';
 
@@ -19,7 +19,7 @@ const GENERATOR = join(__dirname, 'generator.js');
 const TRIAL_BALANCE_MS_MAX = 120_000;
 
 /** Contract 14. */
-export const targets = { writeP99MsMax: 38, flushWithinTargetShareMin: 0.99, roundTripsSavedShareMin: 0.88 } as const;
+export const targets = { withinTargetShareMin: 0.99, roundTripsSavedShareMin: 0.88 } as const;
 
 export interface LoadShape {
   readonly what: string;
@@ -39,11 +39,13 @@ export interface LedgerRun extends LoadShape {
   readonly voidReason: string | null;
   /** Contract 14's bounds of the write, the flush and the trips, everything answered, and the audit. */
   readonly held: boolean;
-  /** From the scheduled send to the end of the answer, seen by the client: more than admitted → outcome. */
-  readonly writeMs: LatencyFigures | null;
-  readonly writeMsByWindow: readonly (LatencyFigures | null)[];
-  readonly flush: FlushFigures | null;
-  readonly flushByWindow: readonly (FlushFigures | null)[];
+  /** Contract 14's write: from a request's admission to the last outcome of its items. */
+  readonly write: ServerFigures | null;
+  readonly flush: ServerFigures | null;
+  readonly rowsOfFlushMean: number;
+  /** From the scheduled send to the end of the answer, as the client sees it. */
+  readonly answerMs: LatencyFigures | null;
+  readonly windows: readonly Window[];
   readonly roundTripsSavedShare: number;
   readonly items: ItemCounts;
   readonly statuses: Readonly<Record<string, number>>;
@@ -57,6 +59,13 @@ export interface LedgerRun extends LoadShape {
   readonly entriesBefore: number;
   readonly generations: number;
   readonly audit: { readonly entriesWritten: number; readonly balanced: boolean; readonly passed: boolean };
+}
+
+/** A stretch of a long run. */
+export interface Window {
+  readonly write: ServerFigures | null;
+  readonly flush: ServerFigures | null;
+  readonly answerMs: LatencyFigures | null;
 }
 
 type Metrics = ReadonlyMap<string, number>;
@@ -171,7 +180,9 @@ function figures(measured: Measured): LedgerRun {
   const target = result.targets[0];
   if (target === undefined) throw new Error('The generator says nothing of the ledger');
   const [first, last] = [readings[0] ?? new Map<string, number>(), readings.at(-1) ?? new Map<string, number>()];
+  const write = writeFigures(first, last);
   const flush = flushFigures(first, last);
+  const grown = (name: string): number => (last.get(name) ?? 0) - (first.get(name) ?? 0);
   const fromMs = Date.parse(result.startedAt);
   const toMs = fromMs + shape.durationS * 1_000;
   const serverUsage = sampler.window('server', fromMs, toMs);
@@ -179,8 +190,7 @@ function figures(measured: Measured): LedgerRun {
   const entriesWritten = after.entries - before.entries;
   const complete = target.unknown + target.notSent + target.overflow === 0;
   const passed = balanced && (complete ? entriesWritten === items.committed : entriesWritten >= items.committed);
-  const trips = (last.get('ledger_statements_total') ?? 0) - (first.get('ledger_statements_total') ?? 0);
-  const saved = rounded(1 - trips / (shape.itemsPerSecond * shape.durationS), 5);
+  const saved = rounded(1 - grown('ledger_statements_total') / (shape.itemsPerSecond * shape.durationS), 5);
   const refused = target.operations - target.firstTrySucceeded;
   return {
     ...shape,
@@ -192,13 +202,18 @@ function figures(measured: Measured): LedgerRun {
       passed &&
       complete &&
       (shape.itemsPerRequest === 1 || refused === 0) &&
-      (target.latencyMs?.p99 ?? Infinity) <= targets.writeP99MsMax &&
-      (flush?.withinTargetShare ?? 0) >= targets.flushWithinTargetShareMin &&
+      (write?.withinTargetShare ?? 0) >= targets.withinTargetShareMin &&
+      (flush?.withinTargetShare ?? 0) >= targets.withinTargetShareMin &&
       (shape.itemsPerRequest === 1 || saved >= targets.roundTripsSavedShareMin),
-    writeMs: target.latencyMs,
-    writeMsByWindow: windows,
+    write,
     flush,
-    flushByWindow: readings.slice(1).map((reading, index) => flushFigures(readings[index] ?? reading, reading)),
+    rowsOfFlushMean: rounded(grown('ledger_flush_size_sum') / Math.max(1, grown('ledger_flush_size_count')), 1),
+    answerMs: target.latencyMs,
+    windows: readings.slice(1).map((reading, index) => ({
+      write: writeFigures(readings[index] ?? reading, reading),
+      flush: flushFigures(readings[index] ?? reading, reading),
+      answerMs: windows[index] ?? null,
+    })),
     roundTripsSavedShare: saved,
     items,
     statuses: target.statuses,

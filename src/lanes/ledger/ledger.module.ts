@@ -53,10 +53,7 @@ export class LedgerModule implements OnModuleInit, OnApplicationBootstrap, Befor
         }),
       ],
       controllers: httpControllers,
-      providers: [
-        ...ingestProviders(host, ledgerLimits, observer),
-        ...httpProviders(host, settings, (count) => observer.onFormFaults(count)),
-      ],
+      providers: [...ingestProviders(host, ledgerLimits, observer), ...httpProviders(host, settings, observer)],
       exports: [LedgerBuffer],
     };
   }
