@@ -1,9 +1,9 @@
 /**
  * A split block Bloom filter (as in Apache Parquet): a key has one block of 256 bits, and in each of the block's eight words
- * one bit. A look-up touches one line of the cache, and one key in about 200 is taken for one that is there. Keys are
+ * one bit. A look-up touches one line of the cache, and one key in about 100 is taken for one that is there. Keys are
  * SHA-256, so their own bytes are the hash.
  */
-const BITS_PER_KEY = 12;
+const BITS_PER_KEY = 10;
 const BLOCK_BYTES = 32;
 const WORDS = 8;
 const WORD_BYTES = 4;

@@ -3,8 +3,11 @@ import { byteStringAt, bytesAt, integers } from '../write/array-parameters';
 import { listGenerations } from './generation.statements';
 import type { KeyFilter } from './key-filter';
 
-/** Filters of about 45 million keys. The newest are kept; of older generations every key is looked up (docs/ledger-journal.md). */
-const FILTER_BYTES_MAX = 64 * 1024 * 1024;
+/**
+ * Filters of about 40 million keys, so that the process stays within its 300 MB. The newest are kept; in older generations
+ * every key is looked up (docs/ledger-journal.md).
+ */
+const FILTER_BYTES_MAX = 48 * 1024 * 1024;
 
 /** Where keys have to be looked for beside the generation that is written to: arrays of equal length, a pair each. */
 export interface Suspicions {
