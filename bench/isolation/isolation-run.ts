@@ -24,8 +24,6 @@ const FAULT_AFTER_MS = 500;
 const FAULT_SHARE = 0.6;
 /** For the whole tree of processes: using them all up must not use up the machine's. */
 const DESCRIPTORS_MAX = 12_288;
-/** The supervisor limits each process's heap itself; `all` has none, and must not take the machine's memory. */
-const HEAP_MIB_MAX_ALL = 512;
 /** A lane dies more often here in an hour than in years. */
 const RESTARTS_MAX = '1000';
 /** Everything that is due while the one process of `all` stands still for 5 s is in flight at once. */
@@ -72,7 +70,6 @@ export async function runIsolation(
     environment: { PAYMENT_FAULTS: '1', SUPERVISOR_RESTARTS: RESTARTS_MAX },
     descriptorsMax: DESCRIPTORS_MAX,
     restart: true,
-    ...(name === 'all' && { nodeArguments: [`--max-old-space-size=${HEAP_MIB_MAX_ALL}`] }),
   });
   const injector = new FaultInjector(topology, options.lane, installation.operatorPassword);
   try {

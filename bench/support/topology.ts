@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LANES, type Role } from '../../config/lanes';
 import { freePort } from '../../scripts/setup/os/ports';
 import { projectRoot } from '../../scripts/setup/project';
+import { ALL_HEAP_MIB_MAX, memoryOptions } from '../../src/roles/memory-options';
 import type { SupervisionReport } from '../../src/operator/health/supervision';
+import { roleTable } from '../../src/roles/supervisor/role-table';
 import type { Closing } from './closing';
 import type { Installation } from './installation';
 import { ServerProcess, type ServerProcessOptions } from './server-process';
@@ -46,7 +48,11 @@ export async function startTopology(
   return start(installation, closing, options);
 }
 
-/** One process of one role by itself, without a supervisor. */
+function heapMibMaxOf(role: Role): number {
+  return role === 'all' ? ALL_HEAP_MIB_MAX : roleTable[role].heapMibMax;
+}
+
+/** One process of one role by itself, without a supervisor, and with the memory that one would give it. */
 export async function startRole(
   role: Role,
   installation: Installation,
@@ -58,6 +64,7 @@ export async function startRole(
     ...options,
     name: role,
     script: options.script ?? MAIN,
+    nodeArguments: [...memoryOptions(heapMibMaxOf(role)), ...(options.nodeArguments ?? [])],
     environment: { ...installation.environment, PORT: String(port), PAYMENT_ROLE: role, ...options.environment },
     logFile: join(installation.folder, `${role}.log`),
   });
@@ -76,6 +83,8 @@ async function startAll(installation: Installation, closing: Closing, options: T
       ...options,
       name: 'all',
       script: MAIN,
+      // As `npm start` runs it; the supervisor gives its processes theirs.
+      nodeArguments: [...memoryOptions(heapMibMaxOf('all')), ...(options.nodeArguments ?? [])],
       environment: { ...installation.environment, PORT: String(port), PAYMENT_ROLE: 'all', ...options.environment },
       logFile: join(installation.folder, 'all.log'),
     });

@@ -122,6 +122,7 @@ describe('who sent a request (contract 8)', () => {
     expect(await merchantsOf('*')).toBe('*');
     expect(await merchantsOf(undefined)).toEqual(new Set());
     expect(await merchantsOf([])).toEqual(new Set());
+    expect(await merchantsOf(['*'])).toEqual(new Set(['*']));
   });
 
   it('refuses every algorithm but the two, and forged signatures', async () => {

@@ -139,11 +139,11 @@ function isSubject(sub: string): boolean {
   return sub !== '' && sub.length <= SUBJECT_CHARACTERS_MAX && sub.isWellFormed() && !/\p{Cc}/u.test(sub);
 }
 
-/** `*`, or a list; a token without the claim may act for no merchant. A list that contains `*` means `*`. */
+/** `*`, or a list of ids; a token without the claim may act for no merchant. `*` in a list is no merchant's id. */
 function merchantsFromClaim(claim: unknown): ReadonlySet<string> | '*' | null {
   if (claim === undefined) return new Set();
   if (claim === '*') return '*';
   if (!Array.isArray(claim) || claim.length > MERCHANTS_MAX) return null;
   if (!claim.every((merchant) => typeof merchant === 'string')) return null;
-  return claim.includes('*') ? '*' : new Set(claim);
+  return new Set(claim);
 }

@@ -10,6 +10,12 @@ const SEMI_SPACE_MIB_MAX = 16;
  */
 const HEAP_GROWING_PERCENT = 100;
 
+/**
+ * All lanes in one heap, of which some 70 MiB live. Left to itself V8 sizes its generations by the machine's memory, and
+ * a process that serves a few thousand requests a second grows by garbage alone to several hundred.
+ */
+export const ALL_HEAP_MIB_MAX = 256;
+
 /** Node's options for a process whose memory stays flat under load, and which dies alone where it does not. */
 export function memoryOptions(heapMibMax: number): string[] {
   return [

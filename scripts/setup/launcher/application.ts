@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { identityOf, type ProcessIdentity } from '../os/processes';
-import { memoryOptions } from '../../../src/roles/memory-options';
+import { ALL_HEAP_MIB_MAX, memoryOptions } from '../../../src/roles/memory-options';
 
 export interface ApplicationExit {
   code: number | null;
@@ -17,12 +17,6 @@ function isReady(message: unknown): message is ReadyMessage {
   const candidate = message as Partial<ReadyMessage> | null;
   return candidate?.type === 'ready' && typeof candidate.url === 'string';
 }
-
-/**
- * All lanes in one heap, of which some 70 MiB live. Left to itself V8 sizes its generations by the machine's memory, and
- * a process that serves a few thousand requests a second grows by garbage alone to several hundred.
- */
-const HEAP_MIB_MAX = 256;
 
 /** The served process. It has a group of its own, so that Ctrl-C reaches it only through the launcher, once. */
 export class Application {
@@ -48,7 +42,7 @@ export class Application {
     // It drains and ends by itself when this channel closes, which a kill -9 of the launcher does too.
     const stdio: ('inherit' | 'ignore' | 'ipc')[] = ['ignore', 'inherit', 'inherit', 'ipc'];
     return new Application(
-      spawn(process.execPath, [...memoryOptions(HEAP_MIB_MAX), main], { env: environment, stdio, detached: true }),
+      spawn(process.execPath, [...memoryOptions(ALL_HEAP_MIB_MAX), main], { env: environment, stdio, detached: true }),
     );
   }
 

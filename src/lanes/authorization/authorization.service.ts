@@ -46,14 +46,13 @@ export class AuthorizationService {
    * @throws PaymentError 404, or 409 while the request is under way in this process or another.
    */
   async readByKey(caller: Caller, scopeHash: Buffer): Promise<Authorization> {
-    const found = await this.repository.findByScopeHash(scopeHash);
+    const inFlightHere = this.coordinator.isInFlight(scopeHash);
+    const found = await this.repository.findByScopeHash(scopeHash).catch((error: unknown) => {
+      // A request that waits for the same database has no answer there yet: that it runs is known without asking.
+      throw inFlightHere ? stillRunning() : error;
+    });
     if (found !== null) return this.visible(caller, found);
-    if (this.coordinator.isInFlight(scopeHash) || (await this.repository.tryKey(scopeHash)) === 'in_flight') {
-      throw new PaymentError(
-        authorizationProblems.inFlight,
-        'The request under this key is still running; ask again, or send it again under the same key.',
-      );
-    }
+    if (inFlightHere || (await this.repository.tryKey(scopeHash)) === 'in_flight') throw stillRunning();
     // It may have committed between the read and the trial, which then found the key taken and free to pass.
     return this.visible(caller, await this.repository.findByScopeHash(scopeHash));
   }
@@ -62,4 +61,11 @@ export class AuthorizationService {
     if (authorization !== null && mayActFor(caller, authorization.merchantId)) return authorization;
     throw new PaymentError(authorizationProblems.notFound, 'There is no such authorization.');
   }
+}
+
+function stillRunning(): PaymentError {
+  return new PaymentError(
+    authorizationProblems.inFlight,
+    'The request under this key is still running; ask again, or send it again under the same key.',
+  );
 }

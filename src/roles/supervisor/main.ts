@@ -3,6 +3,7 @@ import { SettingsError } from '../../../config/environment';
 import { productVersion } from '../../../config/version';
 import { LogSink } from './log-sink';
 import { assertUsable, type Source } from './role-environment';
+import { canComeForward } from './scheduling';
 import { Supervisor } from './supervisor';
 import { SupervisorLog, supervisorLine } from './supervisor-log';
 import { readSupervisorSettings } from './supervisor-settings';
@@ -11,6 +12,8 @@ import { readSupervisorSettings } from './supervisor-settings';
 const MAIN = join(__dirname, '..', '..', 'main.js');
 const STANDARD_OUTPUT = 1;
 const FLUSH_MS_MAX = 2_000;
+const NO_STANDING_BACK =
+  'this user may not bring a process forward again (CAP_SYS_NICE): one that computes without an end keeps its niceness';
 /** A terminal sends its signal to a whole group and npm passes it on: the two are one request. */
 const SAME_REQUEST_MS = 1_000;
 
@@ -20,7 +23,7 @@ function environment(): Source {
   return { ...process.env };
 }
 
-function start(): void {
+async function start(): Promise<void> {
   const source = environment();
   const version = productVersion();
   const settings = readSupervisorSettings(source);
@@ -36,7 +39,9 @@ function start(): void {
   const tellParent = (message: object): void => {
     if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
   };
-  const supervisor = new Supervisor({ main: MAIN, source, settings, sink, log, tellParent });
+  const mayStandBack = await canComeForward();
+  if (!mayStandBack) log.write('info', NO_STANDING_BACK, {});
+  const supervisor = new Supervisor({ main: MAIN, source, settings, sink, log, mayStandBack, tellParent });
   stopWhenTold(supervisor, (code) => end(sink, code));
   process.on('SIGUSR2', () => supervisor.revive());
   void supervisor.allDown.then(() => {
@@ -63,9 +68,7 @@ async function end(sink: LogSink, code: 0 | 1): Promise<void> {
   process.kill(process.pid, 'SIGKILL');
 }
 
-try {
-  start();
-} catch (error) {
+start().catch((error: unknown) => {
   const said =
     error instanceof SettingsError
       ? error.message
@@ -73,4 +76,4 @@ try {
         ? (error.stack ?? error.message)
         : 'unknown';
   process.stderr.write(`${said}\n`, () => process.exit(1));
-}
+});

@@ -264,6 +264,30 @@ describe('the look-up by key', () => {
     const { answer } = await running;
     expect(await lane.service.readByKey(caller, scopeHash('here'))).toEqual(answer);
   });
+
+  it('is told so too where no connection is free for the question', async () => {
+    const small = await openLaneProcess(test, { connections: 1 });
+    const waiting = Promise.withResolvers<void>();
+    const held = small.database.transaction(() => waiting.promise);
+    const running = small.coordinator.run(keyed('waits', request('seen', 6)), async () => {
+      await waiting.promise;
+      return small.committer.authorize({
+        keyed: keyed('waits', request('seen', 6)),
+        caller: 'checkout',
+        request: request('seen', 6),
+      });
+    });
+    await expect(small.service.readByKey(caller, scopeHash('waits'))).rejects.toMatchObject({
+      code: 'ERR_IDEMPOTENCY_IN_FLIGHT',
+    });
+    await expect(small.service.readByKey(caller, scopeHash('nobody’s'))).rejects.toMatchObject({
+      code: 'ERR_DATABASE_POOL_EXHAUSTED',
+    });
+    waiting.resolve();
+    await held;
+    const { answer } = await running;
+    expect(await small.service.readByKey(caller, scopeHash('waits'))).toEqual(answer);
+  });
 });
 
 it('is made without leaving any session in a transaction', async () => {
