@@ -2,11 +2,13 @@ import fc from 'fast-check';
 import type { Client } from 'pg';
 import { trialBalance } from '../../../src/lanes/ledger/reads/trial-balance';
 import { EntryRepository } from '../../../src/lanes/ledger/reads/entry.repository';
+import { entriesOfAccount, entryOfKey } from '../../../src/lanes/ledger/reads/entry.statements';
+import { rollUp } from '../../../src/lanes/ledger/balances/balance.statements';
 import { KeyFilter } from '../../../src/lanes/ledger/generations/key-filter';
 import { KnownGenerations } from '../../../src/lanes/ledger/generations/known-generations';
 import type { LedgerItem } from '../../../src/lanes/ledger/ledger';
 import { JournalRepository } from '../../../src/lanes/ledger/write/journal.repository';
-import { insertEntries } from '../../../src/lanes/ledger/write/journal.statements';
+import { insertEntries, lookUpKeys } from '../../../src/lanes/ledger/write/journal.statements';
 import {
   journalOf,
   ledgerItem,
@@ -266,6 +268,26 @@ describe('reads go over the turns', () => {
         AND generation = (SELECT max(generation) FROM ledger_generation_sums)`);
     expect((await trialBalance(lane.database)).balanced).toBe(false);
   });
+});
+
+describe('plans', () => {
+  it.each([
+    ['a flush', insertEntries, 'on'],
+    ['a look-up', lookUpKeys, 'on'],
+    ['a page', entriesOfAccount, 'on'],
+    ['one transaction', entryOfKey, 'on'],
+    ['a roll-up', rollUp, 'off'],
+  ] as const)(
+    'of %s reads no generation whole, however small they were when it was made',
+    async (_what, { text }, scan) => {
+      const planner = await test.ownerClient('ledger');
+      await planner.query(`SET enable_seqscan = ${scan}`);
+      const { rows } = await planner.query<Record<string, string>>(`EXPLAIN (GENERIC_PLAN) ${text}`);
+      const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+      expect(plan).toMatch(/Index (Only )?Scan.* on ledger_journal_\d+/);
+      expect(plan).not.toMatch(/Seq Scan on ledger_journal_/);
+    },
+  );
 });
 
 /** Last of all: what these processes write is wrong for ever. */
