@@ -1,10 +1,12 @@
+import { spawn } from 'node:child_process';
 import { Agent, request } from 'node:http';
+import { constants, setPriority } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Lane } from '../../config/lanes';
 import type { Topology } from '../support/topology';
 
-/** What is done to the other lane's process. */
-export const FAULT_KINDS = ['block', 'heap', 'descriptors', 'kill'] as const;
+/** What is done to the other lane's process; `bystander` is done to none, and says what a core that is taken costs by itself. */
+export const FAULT_KINDS = ['block', 'heap', 'descriptors', 'kill', 'bystander'] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export const faultTitles: Readonly<Record<FaultKind, string>> = {
@@ -12,6 +14,7 @@ export const faultTitles: Readonly<Record<FaultKind, string>> = {
   heap: 'heap filled until it dies',
   descriptors: 'file descriptors used up',
   kill: 'kill -9',
+  bystander: 'control: another program computes for 5 s',
 };
 
 const BLOCK_MS = 5_000;
@@ -72,6 +75,8 @@ export class FaultInjector {
         return this.#put({ exhaust_descriptors: true });
       case 'kill':
         return this.#kill();
+      case 'bystander':
+        return computeBeside();
       default:
         throw new Error(`Unknown fault ${String(kind satisfies never)}`);
     }
@@ -103,4 +108,11 @@ export class FaultInjector {
       sent.end(body);
     });
   }
+}
+
+/** A program that is no part of the system, with the least priority that there is. */
+function computeBeside(): void {
+  const script = `const end = performance.now() + ${BLOCK_MS}; while (performance.now() < end);`;
+  const { pid } = spawn(process.execPath, ['-e', script], { stdio: 'ignore' });
+  if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW);
 }

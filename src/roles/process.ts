@@ -27,7 +27,6 @@ export async function runProcess(settings: Settings): Promise<void> {
   process.off('disconnect', abandoned);
   const url = await app.getUrl();
   context.log.info({ url }, 'ready');
-  answerSupervisor();
   process.send?.({ type: 'ready', url });
   setTimeout(() => void tellOfDegradation(context), TELL_AFTER_MS).unref();
 }
@@ -97,14 +96,6 @@ async function listen(app: NestFastifyApplication, { settings }: ProcessContext)
     }
     throw error;
   }
-}
-
-/** Whoever started it may ask whether its event loop turns. */
-function answerSupervisor(): void {
-  process.on('message', (message) => {
-    if ((message as { type?: unknown } | null)?.type !== 'turn' || !process.connected) return;
-    process.send?.({ type: 'turned' }, undefined, undefined, () => undefined);
-  });
 }
 
 /** Stops once, whoever says so: an orchestrator, a terminal, or a launcher that has gone. */

@@ -5,7 +5,7 @@ import { describeDurability, readDurability } from '../../support/durability';
 import { install } from '../../support/installation';
 import { numberOption, parseOptions } from '../../support/options';
 import { describePlace, recordedFile, resultHead, writeResult } from '../../support/results';
-import { percentCell, renderTable } from '../../support/table';
+import { cell, percentCell, renderTable } from '../../support/table';
 import { runCommand } from '../../support/run-command';
 import { type ComparisonRun, runComposition, type Shape } from './comparison-run';
 import { compositions } from './compositions';
@@ -14,10 +14,11 @@ const USAGE = `The seed's comparison, measured: the same load on four compositio
 
   --cards N      authorizations per second (default 1400)
   --quotes N     tax quotes per second in the brownout (default 150)
+  --evaluations N   fraud evaluations per second, throughout (default 50)
   --latency MS   of the slow provider (default 8000)
   --quiet S      cards alone (default 15)
   --brownout S   cards beside the brownout (default 30)
-  --short        200/s, 5 s and 8 s: only to show that this still works
+  --short        200/s, 2 s and 6 s: only to show that this still works
   --out FILE     the result as JSON (default bench/results/compositions.json; with --short none)`;
 
 interface Options extends Shape {
@@ -33,6 +34,7 @@ function readOptions(argv: readonly string[]): Options | null {
   const values = parseOptions(argv, {
     cards: text,
     quotes: text,
+    evaluations: text,
     latency: text,
     quiet: text,
     brownout: text,
@@ -45,10 +47,11 @@ function readOptions(argv: readonly string[]): Options | null {
   return {
     cardsPerS: numberOption('cards', values.cards, short ? 200 : 1_400, { min: 1, max: 5_000 }),
     quotesPerS: numberOption('quotes', values.quotes, 150, { min: 1, max: 2_000 }),
+    evaluationsPerS: numberOption('evaluations', values.evaluations, short ? 20 : 50, { min: 1, max: 1_000 }),
     latencyMs: numberOption('latency', values.latency, 8_000, { min: 100, max: 60_000 }),
-    warmupS: short ? 2 : 10,
-    quietS: Math.round(numberOption('quiet', values.quiet, short ? 5 : 15, { min: 1, max: 600 })),
-    brownoutS: Math.round(numberOption('brownout', values.brownout, short ? 8 : 30, { min: 1, max: 600 })),
+    warmupS: short ? 1 : 10,
+    quietS: Math.round(numberOption('quiet', values.quiet, short ? 2 : 15, { min: 1, max: 600 })),
+    brownoutS: Math.round(numberOption('brownout', values.brownout, short ? 6 : 30, { min: 1, max: 600 })),
     lagP99MsMax: short ? 100 : LAG_P99_MS_MAX,
     short,
     out: values.out ?? (short ? null : recordedFile('compositions')),
@@ -58,21 +61,27 @@ function readOptions(argv: readonly string[]): Options | null {
 function render(runs: readonly ComparisonRun[]): string {
   const head = [
     'composition',
+    'harmed lanes',
+    'cards that succeed',
+    'evaluations',
     'quiet p99, ms',
     'brownout p99, ms',
-    'cards that succeed',
-    'in use',
+    'permits',
     'connections',
-    'MiB',
+    'MiB, cards',
+    'MiB, all lanes',
   ];
   const rows = runs.map((run) => [
     run.composition,
-    run.quiet.cards?.p99.toFixed(1) ?? '-',
-    run.brownout.cards?.p99.toFixed(1) ?? '-',
+    run.harmedLanes.join('+'),
     percentCell(run.brownout.succeededShare),
-    String(run.permitsInUseMax),
-    String(run.connectionsInUseMax),
+    percentCell(run.brownout.evaluationsShare),
+    cell(run.quiet.cards?.p99),
+    cell(run.brownout.cards?.p99),
+    `${run.permitsInUseMax}/${run.permits}`,
+    `${run.connectionsInUseMax}/${run.connections}`,
     String(run.rssMiBMax),
+    String(run.rssAllLanesMiBMax),
   ]);
   const notes = runs.map(({ composition, cardAnswers, voidReason, audit }) => {
     const sound = voidReason === null ? 'valid' : `VOID: ${voidReason}`;

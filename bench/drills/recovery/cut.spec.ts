@@ -1,6 +1,6 @@
 import type { AnswerRow } from '../harness/answer-log';
 import type { LaneSample } from '../harness/lane-watch';
-import { CARDS, cut, fullShare, QUOTES, recoveryMs } from './cut';
+import { CARDS, cut, firstTryShare, fullShare, QUOTES, recoveryMs } from './cut';
 import { phasesOf, quoteStages } from './schedule';
 
 const CODES = ['', 'ERR_TAX_BULKHEAD_SATURATED', 'ERR_TAX_PROVIDER_UNAVAILABLE', 'ERR_INTERNAL'];
@@ -67,6 +67,20 @@ test('answers to quotes are refusals, failures of a call, taxes, or stray', () =
     quotesStray: 1,
     refusalMs: { p50: 2.5, max: 3 },
   });
+});
+
+test('the share of first tries leaves out repeats, and counts what has no answer against the phase', () => {
+  const rows = [
+    row({ second: 16 }),
+    row({ second: 17 }),
+    row({ second: 18, status: 429 }),
+    row({ second: 19, attempt: 1 }),
+    row({ second: 30 }),
+  ];
+  const [, , , brownout] = cut(rows, CODES, phasesOf(shape), STARTED_MS).phases;
+  expect(firstTryShare(brownout, 0)).toBeCloseTo(2 / 3, 9);
+  expect(firstTryShare(brownout, 1)).toBe(0.5);
+  expect(firstTryShare(undefined, 0)).toBe(0);
 });
 
 const looks = (inUse: readonly number[], everyMs = 250): LaneSample[] =>

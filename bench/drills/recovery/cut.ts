@@ -20,7 +20,8 @@ export interface Latencies {
 export interface PhaseAnswers {
   readonly phase: Phase;
   readonly cards: Latencies | null;
-  /** First tries that were answered 2xx. */
+  /** First tries that were answered, and those of them that were answered 2xx. */
+  readonly cardsFirstTries: number;
   readonly cardsFirstTry: number;
   readonly cards5xx: number;
   readonly quotesRefused: number;
@@ -48,6 +49,7 @@ export interface Second {
 class Tally {
   readonly cardMs: number[] = [];
   readonly refusalMs: number[] = [];
+  cardsFirstTries = 0;
   cardsFirstTry = 0;
   cardsRefused = 0;
   cards5xx = 0;
@@ -59,6 +61,7 @@ class Tally {
   add({ target, latencyMs, serviceMs, status, attempt, estimate }: AnswerRow, code: string): void {
     if (target === CARDS) {
       this.cardMs.push(latencyMs);
+      if (attempt === 0) this.cardsFirstTries += 1;
       if (status >= 500) this.cards5xx += 1;
       if (status >= 300) this.cardsRefused += 1;
       else if (attempt === 0) this.cardsFirstTry += 1;
@@ -109,6 +112,7 @@ function answersOf(tally: Tally, phase: Phase): PhaseAnswers {
   return {
     phase,
     cards: latenciesOf(tally.cardMs),
+    cardsFirstTries: tally.cardsFirstTries,
     cardsFirstTry: tally.cardsFirstTry,
     cards5xx: tally.cards5xx,
     quotesRefused: tally.refusalMs.length,
@@ -118,6 +122,16 @@ function answersOf(tally: Tally, phase: Phase): PhaseAnswers {
     quotesStray: tally.stray,
     refusalMs: latenciesOf(tally.refusalMs),
   };
+}
+
+/**
+ * Of all first tries of a phase, those that were answered 2xx.
+ *
+ * @param unanswered of the whole run: what has no answer is counted against the phase, wherever it was due.
+ */
+export function firstTryShare(answers: PhaseAnswers | undefined, unanswered: number): number {
+  if (answers === undefined || answers.cardsFirstTries === 0) return 0;
+  return answers.cardsFirstTry / (answers.cardsFirstTries + unanswered);
 }
 
 function secondOf(tally: Tally, second: number): Second {

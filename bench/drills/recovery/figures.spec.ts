@@ -1,4 +1,5 @@
 import { exitCodeOf, judge, type Measured } from './figures';
+import { renderVerdict } from './print';
 
 const sound: Measured = {
   voidReason: null,
@@ -125,4 +126,41 @@ test('a short run says latency and ratio without judging them, and judges counts
   expect(judge(slow, true).figures['card_p99_ratio']).toMatchObject({ value: 3, holds: false, gates: false });
   const counts = with_({ tax: { recoveryMs: 5_001, shedServerMs: { p50: 1, p99: 6, maxBound: 10 } }, auditFaults: 1 });
   expect(brokenIn(counts, true)).toEqual(['shed_server_p99_ms', 'tax_recovery_ms', 'audit_faults']);
+});
+
+test('a short run judges these and no others', () => {
+  const judgedNames = Object.entries(judge(sound, true).figures)
+    .filter(([, { gates }]) => gates)
+    .map(([name]) => name);
+  expect(judgedNames).toEqual([
+    'shed_server_p99_ms',
+    'tax_refused',
+    'tax_refused_with_estimate',
+    'tax_stray_answers',
+    'tax_full_share',
+    'card_first_try',
+    'card_after_retries',
+    'card_5xx',
+    'card_unanswered',
+    'client_answered',
+    'client_failures',
+    'tax_recovery_ms',
+    'zombies',
+    'release_violations',
+    'orphaned_connections',
+    'permits_out',
+    'audit_faults',
+    'alerts_raised',
+  ]);
+});
+
+test('every figure is printed beside its limit', () => {
+  const verdict = judge(with_({ zombiesMax: 1 }), true);
+  const lines = renderVerdict(verdict).split('\n');
+  for (const [name, { limit }] of Object.entries(verdict.figures)) {
+    const line = lines.find((each) => each.startsWith(`${name} `)) ?? '';
+    expect(line).toMatch(limit === null ? /\d/ : /(at most|below|at least|exactly) \d.* (yes|NO|no \(not judged\))/);
+  }
+  expect(lines).toContainEqual(expect.stringMatching(/^zombies +1 +exactly 0 +NO$/));
+  expect(lines.at(-1)).toBe('FAILED');
 });

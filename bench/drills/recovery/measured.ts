@@ -1,5 +1,5 @@
 import { rounded } from '../../support/statistics';
-import { fullShare, recoveryMs } from './cut';
+import { firstTryShare, fullShare, recoveryMs } from './cut';
 import type { Measured } from './figures';
 import type { RecoveryRun } from './recovery-run';
 
@@ -10,11 +10,7 @@ export function measuredOf(run: RecoveryRun): Measured {
   const main = cut.phases.find(({ phase }) => phase.kind === 'main');
   const mainPhase = phases.find(({ kind }) => kind === 'main');
   if (cards === undefined || main === undefined || mainPhase === undefined) throw new Error('The run has no figures');
-  const due = cards.series
-    .filter(({ second }) => second >= mainPhase.fromS && second < mainPhase.toS)
-    .reduce((sum, row) => sum + row.due, 0);
-  // Repeats are due as well; each belongs to an operation of its own.
-  const operations = Math.min(due, cards.rate * (mainPhase.toS - mainPhase.fromS));
+  const unanswered = cards.unknown + cards.notSent;
   const refused = main.quotesRefused;
   const [fromMs, toMs] = [startedAtMs + (mainPhase.fromS + 1) * 1_000, startedAtMs + mainPhase.toS * 1_000];
   const { refusalMs } = main;
@@ -23,10 +19,10 @@ export function measuredOf(run: RecoveryRun): Measured {
     generatorLagP99Ms: load.generator.lagMs?.p99 ?? null,
     cards: {
       latencyMs: main.cards,
-      firstTryShare: operations === 0 ? 0 : main.cardsFirstTry / operations,
+      firstTryShare: firstTryShare(main, unanswered),
       succeededShare: cards.succeededShare,
       answers5xx: cut.phases.reduce((sum, { cards5xx }) => sum + cards5xx, 0),
-      unanswered: cards.unknown + cards.notSent,
+      unanswered,
       p99Ratios: ratiosOf(run),
     },
     tax: {

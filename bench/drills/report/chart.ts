@@ -1,5 +1,8 @@
-/** What a report shows over the seconds of a run; how it is drawn is the renderer's business. */
-export interface Chart {
+/** What a report shows over the seconds of a run: data, which `draw-charts.js` draws in the page with uPlot. */
+export type Chart = LineChart | RowChart;
+
+export interface LineChart {
+  readonly kind: 'lines';
   readonly title: string;
   /** Of the values. */
   readonly unit: string;
@@ -8,11 +11,19 @@ export interface Chart {
   readonly upTo: number | null;
   /** Latencies of three orders of magnitude on one chart. Values below 1 are drawn at 1. */
   readonly logarithmic: boolean;
+  readonly time: TimeLine;
+}
+
+/** Named rows of named stretches, such as the states of the lanes. */
+export interface RowChart {
+  readonly kind: 'rows';
+  readonly title: string;
+  readonly rows: readonly { readonly name: string; readonly bands: readonly Band[] }[];
+  readonly time: TimeLine;
 }
 
 export interface Series {
   readonly name: string;
-  /** One of the page's colours. */
   readonly colour: Colour;
   /** Second and value; null where nothing was measured, which is a gap. */
   readonly points: readonly (readonly [second: number, value: number | null])[];
@@ -34,21 +45,12 @@ export interface Moment {
   readonly name: string;
 }
 
-/** What all charts of a report stand on. */
+/** What a chart stands on. Charts of one line of time share their cursor. */
 export interface TimeLine {
   readonly lengthS: number;
   readonly bands: readonly Band[];
   readonly moments: readonly Moment[];
 }
 
-export const COLOURS = ['blue', 'orange', 'green', 'red', 'violet', 'grey'] as const;
-export type Colour = (typeof COLOURS)[number];
-
-/** Draws as HTML that needs nothing from anywhere. */
-export interface ChartRenderer {
-  /** For the head of the page, once. */
-  readonly styles: string;
-  chart(chart: Chart, time: TimeLine): string;
-  /** A row of named stretches, such as a lane's states. */
-  bands(title: string, bands: readonly Band[], time: TimeLine): string;
-}
+/** Names of the page's colours, each of which has a shade for a light and for a dark page. */
+export type Colour = 'blue' | 'orange' | 'green' | 'red' | 'violet' | 'grey';

@@ -1,5 +1,6 @@
-import type { ChartRenderer } from './chart';
+import type { Band, Chart } from './chart';
 import { escaped } from './html';
+import { hashOf, inlineJson, readPageScripts } from './page-scripts';
 
 export interface Page {
   readonly title: string;
@@ -21,24 +22,25 @@ export interface VerdictRow {
 
 export interface Section {
   readonly title: string;
-  /** HTML that is safe already. */
-  readonly body: string;
+  readonly charts: readonly Chart[];
+  /** Shown as it is written. */
+  readonly text?: string;
 }
 
-/** One file that shows a run without a network and without a script. */
-export function renderPage(
-  { title, verdict, verdictDetail, facts, table, sections }: Page,
-  charts: ChartRenderer,
-): string {
+/** One file that shows a run without a network: the charts' library, its styles and the data are in it. */
+export function renderPage({ title, verdict, verdictDetail, facts, table, sections }: Page): string {
+  const { scripts, styles, licence } = readPageScripts();
   const detail = verdictDetail === null ? '' : ` <small>${escaped(verdictDetail)}</small>`;
+  const policy = `default-src 'none'; style-src 'unsafe-inline'; script-src ${scripts.map(hashOf).join(' ')}`;
+  const charts = sections.flatMap((section) => section.charts);
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
 <title>${escaped(`${title}: ${verdict}`)}</title>
-<style>${STYLES}${charts.styles}</style>
+<style>${STYLES}${styles}</style>
 </head>
 <body>
 <h1>${escaped(title)} <span class="verdict ${verdict.toLowerCase()}">${verdict}</span>${detail}</h1>
@@ -49,7 +51,11 @@ ${table.map(rowOf).join('\n')}
 </tbody>
 </table>
 <dl>${facts.map(([name, value]) => `<dt>${escaped(name)}</dt><dd>${escaped(value)}</dd>`).join('')}</dl>
-${sections.map(({ title: name, body }) => `<section><h2>${escaped(name)}</h2>${body}</section>`).join('\n')}
+<noscript><p>The charts are drawn by a script, and scripts are off.</p></noscript>
+${sections.map((section) => sectionOf(section, charts)).join('\n')}
+<script type="application/json" id="charts">${inlineJson(charts)}</script>
+<!-- uPlot: ${licence} -->
+${scripts.map((script) => `<script>${script}</script>`).join('\n')}
 </body>
 </html>
 `;
@@ -58,6 +64,28 @@ ${sections.map(({ title: name, body }) => `<section><h2>${escaped(name)}</h2>${b
 function rowOf({ name, measured, limit, holds, broken }: VerdictRow): string {
   const cells = [name, measured, limit, holds].map((text) => `<td>${escaped(text)}</td>`).join('');
   return `<tr${broken ? ' class="broken"' : ''}>${cells}</tr>`;
+}
+
+function sectionOf({ title, charts, text }: Section, all: readonly Chart[]): string {
+  const figures = charts.map((chart) => figureOf(chart, all.indexOf(chart)));
+  const written = text === undefined ? '' : `<pre>${escaped(text)}</pre>`;
+  return `<section><h2>${escaped(title)}</h2>${figures.join('')}${written}</section>`;
+}
+
+function figureOf(chart: Chart, index: number): string {
+  const title = escaped(chart.kind === 'lines' ? `${chart.title}, ${chart.unit}` : chart.title);
+  const bands = chart.kind === 'lines' ? chart.time.bands : chart.rows.flatMap((row) => row.bands);
+  const place = `<div data-chart="${index}" role="img" aria-label="${title}"></div>`;
+  return `<figure><figcaption>${title}</figcaption>${legendOf(bands)}${place}</figure>`;
+}
+
+/** What the colours of the bands stand for; the curves have a legend of the library's own. */
+function legendOf(bands: readonly Band[]): string {
+  const names = new Map(bands.map(({ name, colour }) => [name, colour]));
+  const entries = [...names].map(
+    ([name, colour]) => `<span><i style="background:var(--${colour})"></i>${escaped(name)}</span>`,
+  );
+  return entries.length === 0 ? '' : `<div class="bands">${entries.join('')}</div>`;
 }
 
 const STYLES = `
@@ -70,10 +98,13 @@ body { margin: 2rem auto; max-width: 62rem; padding: 0 1rem; background: var(--p
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } small { font-weight: normal; color: var(--muted); }
 .verdict { padding: 0.1rem 0.6rem; border-radius: 0.3rem; color: var(--page); background: var(--green); font-size: 1rem; }
 .verdict.failed { background: var(--red); } .verdict.void { background: var(--grey); }
-table { border-collapse: collapse; width: 100%; } th, td { padding: 0.2rem 0.6rem; text-align: right;
+.figures { border-collapse: collapse; width: 100%; } .figures th, .figures td { padding: 0.2rem 0.6rem; text-align: right;
   border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
-th:first-child, td:first-child { text-align: left; } tr.broken td { color: var(--red); font-weight: 600; }
+.figures th:first-child, .figures td:first-child { text-align: left; }
+.figures tr.broken td { color: var(--red); font-weight: 600; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: 0.1rem 1rem; font-size: 0.9rem; }
 dt { color: var(--muted); } dd { margin: 0; overflow-wrap: anywhere; }
 figure { margin: 1rem 0; } figcaption { font-weight: 600; }
+.bands { display: flex; flex-wrap: wrap; gap: 0.3rem 1.1rem; font-size: 0.85rem; }
+.bands i { display: inline-block; width: 0.8rem; height: 0.8rem; margin-right: 0.4rem; opacity: 0.6; vertical-align: middle; }
 `;

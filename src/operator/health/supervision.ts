@@ -4,8 +4,6 @@ export interface SupervisedProcess {
   readonly pid: number | null;
   /** Scheduling priority, lower is more; null where the process is gone. */
   readonly niceness: number | null;
-  /** `idle`: behind every other process, because it serves nobody just now; null where the process is gone. */
-  readonly scheduling: 'normal' | 'idle' | null;
   readonly restarts: number;
   readonly restart_at: string | null;
   readonly last_exit: { readonly code: number | null; readonly signal: string | null; readonly at: string } | null;

@@ -3,7 +3,6 @@ import { SettingsError } from '../../../config/environment';
 import { productVersion } from '../../../config/version';
 import { LogSink } from './log-sink';
 import { assertUsable, type Source } from './role-environment';
-import { canComeForward } from './scheduling';
 import { Supervisor } from './supervisor';
 import { SupervisorLog, supervisorLine } from './supervisor-log';
 import { readSupervisorSettings } from './supervisor-settings';
@@ -12,8 +11,6 @@ import { readSupervisorSettings } from './supervisor-settings';
 const MAIN = join(__dirname, '..', '..', 'main.js');
 const STANDARD_OUTPUT = 1;
 const FLUSH_MS_MAX = 2_000;
-const NO_STANDING_BACK =
-  'this user may not bring a process forward again (CAP_SYS_NICE): one that computes without an end keeps its niceness';
 /** A terminal sends its signal to a whole group and npm passes it on: the two are one request. */
 const SAME_REQUEST_MS = 1_000;
 
@@ -23,7 +20,7 @@ function environment(): Source {
   return { ...process.env };
 }
 
-async function start(): Promise<void> {
+function start(): void {
   const source = environment();
   const version = productVersion();
   const settings = readSupervisorSettings(source);
@@ -39,9 +36,7 @@ async function start(): Promise<void> {
   const tellParent = (message: object): void => {
     if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
   };
-  const mayStandBack = await canComeForward();
-  if (!mayStandBack) log.write('info', NO_STANDING_BACK, {});
-  const supervisor = new Supervisor({ main: MAIN, source, settings, sink, log, mayStandBack, tellParent });
+  const supervisor = new Supervisor({ main: MAIN, source, settings, sink, log, tellParent });
   stopWhenTold(supervisor, (code) => end(sink, code));
   process.on('SIGUSR2', () => supervisor.revive());
   void supervisor.allDown.then(() => {
@@ -68,7 +63,9 @@ async function end(sink: LogSink, code: 0 | 1): Promise<void> {
   process.kill(process.pid, 'SIGKILL');
 }
 
-start().catch((error: unknown) => {
+try {
+  start();
+} catch (error) {
   const said =
     error instanceof SettingsError
       ? error.message
@@ -76,4 +73,4 @@ start().catch((error: unknown) => {
         ? (error.stack ?? error.message)
         : 'unknown';
   process.stderr.write(`${said}\n`, () => process.exit(1));
-});
+}

@@ -17,8 +17,6 @@ export interface RunOptions {
   /** The whole of it: nothing is added. */
   environment: Record<string, string>;
   onReady(url: string): void;
-  /** Its event loop has come round and answered. */
-  onTurn(): void;
   onExit(exit: RunExit): void;
 }
 
@@ -40,14 +38,13 @@ export class RoleRun {
   ended = false;
 
   constructor(options: RunOptions) {
-    const { main, environment, specification, onReady, onTurn, onExit } = options;
+    const { main, environment, specification, onReady, onExit } = options;
     this.#child = spawn(process.execPath, [...nodeOptions(specification), main], {
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#child.on('message', (message) => {
       const { type, url } = message as { type?: unknown; url?: unknown };
-      if (type === 'turned') onTurn();
       if (type !== 'ready' || typeof url !== 'string' || this.ready) return;
       this.ready = true;
       onReady(url);

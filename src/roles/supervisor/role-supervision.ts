@@ -1,17 +1,15 @@
 import type { SupervisedProcess } from '../../operator/health/supervision';
 import { LineSplitter } from './log-lines';
-import { PlaceInLine } from './place-in-line';
 import type { RestartPolicy } from './restart-policy';
 import { RoleRun, type RunExit } from './role-run';
 import { roleTable, type SupervisedRole } from './role-table';
+import { applyNiceness } from './scheduling';
 
 export interface RoleSupervisionOptions {
   role: SupervisedRole;
   main: string;
   environment: Record<string, string>;
   policy: RestartPolicy;
-  /** Whether a process may be put behind all others and brought forward again. */
-  mayStandBack: boolean;
   onLine(role: SupervisedRole, stream: 'stdout' | 'stderr', line: string): void;
   onEvent(role: SupervisedRole, level: 'info' | 'warn' | 'error', message: string, fields: object): void;
 }
@@ -28,7 +26,7 @@ export class RoleSupervision {
   #state: State = 'stopped';
   #run: RoleRun | null = null;
   #url: string | null = null;
-  #place: PlaceInLine | null = null;
+  #niceness: number | null = null;
   #restarts = 0;
   #lastExit: SupervisedProcess['last_exit'] = null;
   /** Of the next start, or of the limit of the present one. */
@@ -60,12 +58,9 @@ export class RoleSupervision {
       environment,
       specification: roleTable[role],
       onReady: (url) => this.#becameReady(url),
-      onTurn: () => this.#place?.turned(),
       onExit: (exit) => this.#ended(run, exit),
     });
     this.#run = run;
-    this.#place = this.#placeOf(run);
-    if (this.#restarts > 0) this.#place?.startBehind();
     for (const [name, stream] of Object.entries(run.streams) as ['stdout' | 'stderr', typeof run.streams.stdout][]) {
       const splitter = new LineSplitter((line) => this.#options.onLine(role, name, line));
       stream?.on('data', (chunk: Buffer) => splitter.write(chunk));
@@ -76,6 +71,7 @@ export class RoleSupervision {
       this.#tell('error', 'process did not become ready in time and is killed', { limit_ms: START_MS_MAX });
       run.kill('SIGKILL');
     }, START_MS_MAX);
+    this.#schedule();
     this.#tell('info', 'process started', {});
   }
 
@@ -100,7 +96,6 @@ export class RoleSupervision {
       return true;
     }
     this.#state = 'stopping';
-    this.#place?.drains();
     const ended = new Promise<void>((resolve) => (this.#onEnd = resolve));
     const limit = setTimeout(() => {
       this.#tell('error', 'process did not drain in time and is killed', { limit_ms: limitMs });
@@ -120,8 +115,7 @@ export class RoleSupervision {
     return {
       state: this.#state,
       pid: this.#run?.pid ?? null,
-      niceness: this.#place?.niceness ?? null,
-      scheduling: this.#place?.policy ?? null,
+      niceness: this.#niceness,
       restarts: this.#restarts,
       restart_at: this.#restartAt?.toISOString() ?? null,
       last_exit: this.#lastExit,
@@ -137,27 +131,14 @@ export class RoleSupervision {
     this.#url = url;
     this.#clearTimer();
     if (this.#state === 'starting') this.#state = 'ready';
-    this.#place?.serves();
-    this.#tell('info', 'process ready', { url, niceness: this.#place?.niceness ?? null });
+    // Threads that were made before their maker got its niceness.
+    this.#schedule();
+    this.#tell('info', 'process ready', { url, niceness: this.#niceness });
   }
 
-  #placeOf(run: RoleRun): PlaceInLine | null {
-    const { pid } = run;
-    if (pid === null) return null;
-    const { niceness, standsBack } = roleTable[this.role];
-    return new PlaceInLine({
-      pid,
-      niceness,
-      standsBack: standsBack && this.#options.mayStandBack,
-      ask: () => run.tell({ type: 'turn' }),
-      onChange: (scheduling, why) =>
-        this.#tell('info', `process stands ${scheduling === 'idle' ? 'behind all others' : 'in its place again'}`, {
-          scheduling,
-          why,
-        }),
-      onFailure: (scheduling, reason) =>
-        this.#tell('warn', 'process could not be scheduled otherwise', { scheduling, reason }),
-    });
+  #schedule(): void {
+    const pid = this.#run?.pid ?? null;
+    this.#niceness = pid === null ? null : applyNiceness(pid, roleTable[this.role].niceness);
   }
 
   #ended(run: RoleRun, { code, signal, fault }: RunExit): void {
@@ -165,8 +146,6 @@ export class RoleSupervision {
     this.#clearTimer();
     this.#lastExit = { code, signal, at: new Date().toISOString() };
     this.#run = null;
-    this.#place?.leave();
-    this.#place = null;
     const how = { code, signal, ...(fault === null ? {} : { fault }), ran_ms: Math.round(ranMs), ready: run.ready };
     if (this.#state === 'stopping') {
       // One that had not come so far as to listen for signals has accepted nothing either.

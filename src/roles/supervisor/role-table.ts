@@ -12,8 +12,6 @@ export interface ProcessSpecification {
    * cards' p99 was half as long again.
    */
   niceness: number;
-  /** Whether it is put behind all others while it serves nobody: computing without an end, or starting again. */
-  standsBack: boolean;
   /**
    * V8's old space: a lane lives on about 50 MiB, and without a bound V8 lets garbage pile up past the 300 MB that a
    * process may have (contract 14). A lane whose memory grows dies alone, before the machine has to choose who does.
@@ -24,10 +22,10 @@ export interface ProcessSpecification {
 }
 
 export const roleTable = {
-  authorization: { niceness: -10, standsBack: false, heapMibMax: 160, threadPoolSize: 4 },
-  fraud: { niceness: 10, standsBack: true, heapMibMax: 160, threadPoolSize: 4 },
-  tax: { niceness: 10, standsBack: true, heapMibMax: 160, threadPoolSize: 4 },
+  authorization: { niceness: -10, heapMibMax: 160, threadPoolSize: 4 },
+  fraud: { niceness: 10, heapMibMax: 160, threadPoolSize: 4 },
+  tax: { niceness: 10, heapMibMax: 160, threadPoolSize: 4 },
   // 64 MiB of bodies and 10,000 items may be in memory at once (contract 11).
-  ledger: { niceness: 10, standsBack: true, heapMibMax: 256, threadPoolSize: 4 },
-  operator: { niceness: 15, standsBack: true, heapMibMax: 160, threadPoolSize: 4 },
+  ledger: { niceness: 10, heapMibMax: 256, threadPoolSize: 4 },
+  operator: { niceness: 15, heapMibMax: 160, threadPoolSize: 4 },
 } as const satisfies Record<SupervisedRole, ProcessSpecification>;

@@ -1,12 +1,5 @@
-import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
-import { promisify } from 'node:util';
-
-const run = promisify(execFile);
-/** Of util-linux, which is on every Debian: Node has no call for scheduling policies. */
-const CHRT = 'chrt';
-const CHRT_MS_MAX = 1_000;
 
 /**
  * Gives a process its niceness, or, where the system does not grant so much priority, the most that it grants.
@@ -21,45 +14,6 @@ export function applyNiceness(pid: number, wanted: number): number | null {
   } catch {
     return null;
   }
-}
-
-/** `idle`: behind every other process of the machine, at once and whatever its niceness. Niceness is kept meanwhile. */
-export type SchedulingPolicy = 'normal' | 'idle';
-
-/** @throws where the process is gone or the system does not allow it. */
-export async function applyPolicy(pid: number, policy: SchedulingPolicy): Promise<void> {
-  await run(CHRT, ['--all-tasks', policyOption(policy), '--pid', '0', String(pid)], { timeout: CHRT_MS_MAX });
-}
-
-/** Everybody may stand back; whether a process of this user may be brought forward again, the system decides. */
-export async function canComeForward(): Promise<boolean> {
-  try {
-    const comeForward = `${CHRT} ${policyOption('normal')} --pid 0 $$`;
-    await run(CHRT, [policyOption('idle'), '0', 'sh', '-c', comeForward], { timeout: CHRT_MS_MAX });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** CPU time of all threads of a process so far; null where it is gone, or the system does not tell. */
-export function cpuMsOf(pid: number): number | null {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // proc(5): utime and stime are fields 14 and 15, in hundredths of a second; the name before them may hold spaces.
-    const [userTicks, systemTicks] = text
-      .slice(text.lastIndexOf(')') + 2)
-      .split(' ')
-      .slice(11, 13)
-      .map(Number);
-    return ((userTicks ?? 0) + (systemTicks ?? 0)) * 10;
-  } catch {
-    return null;
-  }
-}
-
-function policyOption(policy: SchedulingPolicy): string {
-  return policy === 'idle' ? '--idle' : '--other';
 }
 
 function threadsOf(pid: number): number[] {

@@ -14,8 +14,6 @@ export interface SupervisorOptions {
   settings: SupervisorSettings;
   sink: LogSink;
   log: SupervisorLog;
-  /** Whether a process may be put behind all others and brought forward again. */
-  mayStandBack: boolean;
   /** To whoever started the supervisor: `ready` once, when every process has been ready, and each change of state. */
   tellParent(message: object): void;
 }
@@ -83,13 +81,12 @@ export class Supervisor {
   }
 
   #supervise(role: SupervisedRole): RoleSupervision {
-    const { main, source, settings, sink, log, mayStandBack } = this.#options;
+    const { main, source, settings, sink, log } = this.#options;
     return new RoleSupervision({
       role,
       main,
       environment: environmentOf(role, source),
       policy: new RestartPolicy(settings.restarts),
-      mayStandBack,
       onLine: (from, stream, line) => sink.write(from, logLine(from, stream, line, new Date())),
       onEvent: (_role, level, message, fields) => {
         log.write(level, message, fields);

@@ -158,19 +158,9 @@ export function identitiesOf(processes: Readonly<Record<string, SupervisedProces
 
 /** The niceness of every thread of a process; on Linux each thread has its own. */
 export function nicenessOfThreads(pid: number): number[] {
-  return ofThreads(pid, 19);
-}
-
-/** The scheduling policy of every thread: 0 is the usual one, 5 stands behind all others (sched(7)). */
-export function policiesOfThreads(pid: number): number[] {
-  return ofThreads(pid, 41);
-}
-
-/** @param field as proc(5) counts them; from the third on, since the second is a name that may hold spaces. */
-function ofThreads(pid: number, field: number): number[] {
   return readdirSync(`/proc/${pid}/task`).map((thread) => {
     const text = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1');
-    return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[field - 3]);
+    return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[16]);
   });
 }
 
