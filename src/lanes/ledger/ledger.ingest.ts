@@ -91,6 +91,13 @@ export function ingestProviders(host: LaneHost, limits: IngestLimits, observer: 
         return buffer;
       },
     },
+    ...upkeepProviders(host, limits, observer),
+  ];
+}
+
+/** What keeps reads and flushes short while the journal grows. */
+function upkeepProviders(host: LaneHost, limits: IngestLimits, observer: LedgerObserver): Provider[] {
+  return [
     {
       provide: BalanceRollUp,
       inject: [LaneDatabase],
