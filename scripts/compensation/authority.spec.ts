@@ -47,6 +47,12 @@ describe('the authority', () => {
       `${first.jurisdiction}: two rates`,
       `${first.jurisdiction}: there is no source hearsay`,
     ]);
+    const [part] = committed.places_without_estimate;
+    if (part === undefined) throw new Error('an authority without places that have rates of their own');
+    const read = [{ source: 'hearsay', quoted: 'they say' }];
+    expect(fileWith({ places_without_estimate: [{ ...part, read }] }).faults()).toEqual([
+      `parts of ${part.country}: there is no source hearsay`,
+    ]);
     const exclusions = [{ jurisdiction: 'AU', reason: 'a long reason', dated: '2026-11-30' }];
     expect(fileWith({ exclusions }).faults()).toContain('AU: has a rate and is excluded');
   });

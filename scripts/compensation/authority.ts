@@ -46,6 +46,8 @@ export const authoritySchema = z.strictObject({
       postal_prefixes: z.array(z.string()),
       reason: z.string().min(1),
       dated: date,
+      /** What says that the rate does not hold there, and that these are its codes. */
+      read: z.array(z.strictObject({ source: z.string(), quoted: z.string().min(1) })).min(1),
     }),
   ),
 });
@@ -110,19 +112,26 @@ export class Authority {
 
   /** What is wrong with the file as a whole: a rate without its source, a place twice, a place that may not be missing. */
   faults(): string[] {
-    const entries = this.#entries();
-    const names = entries.map(([place]) => place);
+    const names = this.#entries().map(([place]) => place);
     const excluded = this.excludedPlaces();
     return [
       ...names.filter((place, index) => names.indexOf(place) !== index).map((place) => `${place}: two rates`),
-      ...entries.flatMap(([place, entry]) =>
-        citedBy(entry)
-          .filter((source) => !(source in this.#file.sources))
-          .map((source) => `${place}: there is no source ${source}`),
-      ),
+      ...this.#cited()
+        .filter(([, source]) => !(source in this.#file.sources))
+        .map(([place, source]) => `${place}: there is no source ${source}`),
       ...names.filter((place) => excluded.has(place)).map((place) => `${place}: has a rate and is excluded`),
       ...NEVER_EXCLUDED.filter((place) => excluded.has(place) || !names.includes(place)).map(
         (place) => `${place}: may not be without a rate`,
+      ),
+    ];
+  }
+
+  /** Every source that is named, and for what. */
+  #cited(): (readonly [place: string, source: string])[] {
+    return [
+      ...this.#entries().flatMap(([place, entry]) => citedBy(entry).map((source) => [place, source] as const)),
+      ...this.#file.places_without_estimate.flatMap(({ country, read }) =>
+        read.map(({ source }) => [`parts of ${country}`, source] as const),
       ),
     ];
   }

@@ -53,15 +53,24 @@ function certificateLines(): string[] {
   ];
 }
 
+const KINDS = {
+  original: 'read in the authority’s own words',
+  transcription: 'read in somebody’s transcription of its words',
+  report: 'read in somebody’s report',
+} as const;
+
 function sourceLines({ version, sources, rates, postal_rates: postalRates }: AuthorityFile): string[] {
-  const kinds = { original: 0, transcription: 0, report: 0 };
-  for (const { source } of [...rates, ...postalRates]) {
-    const kind = sources[source]?.kind;
-    if (kind !== undefined) kinds[kind] += 1;
-  }
+  const all = [
+    ...rates.map((entry) => ({ place: entry.jurisdiction, source: entry.source })),
+    ...postalRates.map((entry) => ({ place: placeName(entry.jurisdiction, entry.postal_code), source: entry.source })),
+  ];
+  const lines = Object.entries(KINDS).map(([kind, words]) => {
+    const places = all.filter(({ source }) => sources[source]?.kind === kind).map(({ place }) => place);
+    return `  ${places.length} ${words}: ${places.join(', ')}`;
+  });
   return [
-    `Authority ${version}: ${rates.length} jurisdictions, ${postalRates.length} postal codes, ${Object.keys(sources).length} sources`,
-    `  rates read in the authority's own words ${kinds.original}, in a transcription of them ${kinds.transcription}, in a report ${kinds.report}`,
+    `Authority ${version}: ${rates.length} jurisdictions, ${postalRates.length} postal codes, ${Object.keys(sources).length} sources; rates`,
+    ...lines,
   ];
 }
 

@@ -36,6 +36,13 @@ export function sum(values: readonly Decimal[]): Decimal {
   return values.reduce(add, ZERO);
 }
 
+/** Two decimals, half up, as TaxJar gives sums of money whatever the currency. For amounts from 0. */
+export function roundedToCents({ units, scale }: Decimal): Decimal {
+  if (scale <= 2) return { units, scale };
+  const divisor = 10n ** BigInt(scale - 2);
+  return { units: (2n * units + divisor) / (2n * divisor), scale: 2 };
+}
+
 /** As JSON writes it: no exponent, no zeros at the end. */
 export function textOf({ units, scale }: Decimal): string {
   const digits = (units < 0n ? -units : units).toString().padStart(scale + 1, '0');

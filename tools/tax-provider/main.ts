@@ -7,12 +7,20 @@ import { Simulator } from './simulator';
 const PORT_USUAL = 3_010;
 
 /**
- * The tax provider's simulator as a process of its own: `node dist/tools/tax-provider/main.js --port 3010`. Told to stop,
+ * The tax provider's simulator as a process of its own: `node dist/tools/tax-provider/main.js --port 3010 [--strict] [--rates FILE]`. Told to stop,
  * or left by whoever started it with a channel, it ends at once: nobody's money is in it.
  */
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { port: { type: 'string' }, host: { type: 'string' } } });
-  const simulator = new Simulator(Rates.fromFile(join(projectRoot, 'tools', 'tax-provider', 'rates.json')));
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string' },
+      host: { type: 'string' },
+      strict: { type: 'boolean' },
+      rates: { type: 'string' },
+    },
+  });
+  const rates = Rates.fromFile(values.rates ?? join(projectRoot, 'tools', 'tax-provider', 'rates.json'));
+  const simulator = new Simulator(rates, { strict: values.strict ?? false });
   const end = (): void => {
     simulator.close();
     process.exit(0);

@@ -16,22 +16,35 @@ const GARBAGE: readonly { readonly type: string; readonly body: string }[] = [
   { type: 'application/json', body: '{"tax":{"order_total_amount":16.5,"amount_to_coll' },
 ];
 
+/** Both forms that TaxJar takes; which token it is plays no part here. */
+const TOKEN = /^(Bearer \S+|Token token="\S+")$/;
+
 interface Answer {
   readonly status: number;
   readonly body: Writable;
+}
+
+export interface SimulatorOptions {
+  /**
+   * As TaxJar's reference says and as its users report: a token is demanded, and a ZIP of orders to the US, and sums are
+   * rounded to the cent. Without it the simulator answers what a table and its certification must ask: whole states, exactly.
+   */
+  readonly strict?: boolean;
 }
 
 /** A tax provider for drills and tests: TaxJar's three endpoints, and faults on demand. Development equipment. */
 export class Simulator {
   readonly #server: Server;
   readonly #rates: Rates;
+  readonly #strict: boolean;
   #settings: Settings = noFaults;
   #inFlight = 0;
   #calls = 0;
   #aborted = 0;
 
-  constructor(rates: Rates) {
+  constructor(rates: Rates, { strict = false }: SimulatorOptions = {}) {
     this.#rates = rates;
+    this.#strict = strict;
     this.#server = createServer((request, response) => void this.#serve(request, response));
   }
 
@@ -74,7 +87,7 @@ export class Simulator {
       response.writeHead(200, { 'content-type': type }).end(garbage);
       return;
     }
-    const answer = this.#answer(request.method ?? 'GET', pathname, searchParams, body);
+    const answer = this.#answer(request, pathname, searchParams, body);
     if (mode === 'slow_body') drip(response, writeJson(answer.body));
     else send(response, answer);
   }
@@ -88,9 +101,10 @@ export class Simulator {
     });
   }
 
-  #answer(method: string, path: string, query: URLSearchParams, body: string): Answer {
+  #answer({ method = 'GET', headers }: IncomingMessage, path: string, query: URLSearchParams, body: string): Answer {
     try {
-      if (path === '/v2/taxes') return only('POST', method, () => taxesOf(json(body), this.#rates));
+      if (this.#strict && !TOKEN.test(headers.authorization ?? '')) throw new Refused(401, 'A token is needed');
+      if (path === '/v2/taxes') return only('POST', method, () => taxesOf(json(body), this.#rates, this.#strict));
       if (path === '/v2/summary_rates') return only('GET', method, () => summaryRates(this.#rates));
       const [, postalCode] = /^\/v2\/rates\/([^/]+)$/.exec(path) ?? [];
       if (postalCode === undefined) return { status: 404, body: problem(404, 'Not Found', `There is no ${path}`) };
@@ -100,7 +114,7 @@ export class Simulator {
       );
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
-      const names = { 400: 'Bad Request', 404: 'Not Found', 406: 'Not Acceptable' };
+      const names = { 400: 'Bad Request', 401: 'Unauthorized', 404: 'Not Found', 406: 'Not Acceptable' };
       return { status: error.status, body: problem(error.status, names[error.status], error.detail) };
     }
   }

@@ -16,8 +16,8 @@ interface Taxes {
   };
 }
 
-function taxes(order: object): Taxes['tax'] {
-  return (JSON.parse(writeJson(taxesOf(parseJson(JSON.stringify(order)), rates))) as Taxes).tax;
+function taxes(order: object, strict = false): Taxes['tax'] {
+  return (JSON.parse(writeJson(taxesOf(parseJson(JSON.stringify(order)), rates, strict))) as Taxes).tax;
 }
 
 const toNewYork = { to_country: 'US', to_state: 'NY', to_zip: '10001', shipping: 1.5 };
@@ -44,6 +44,39 @@ it('knows the state where it does not know the postal code, and the whole ZIP of
   expect(taxes({ to_country: 'US', to_state: 'WY', to_zip: '82999', shipping: 0, amount: 1 }).rate).toBe(
     taxes({ to_country: 'US', to_state: 'WY', shipping: 0, amount: 1 }).rate,
   );
+});
+
+it('refuses a ZIP of another state than the one named, as TaxJar does', () => {
+  expect(() => taxes({ ...toNewYork, to_state: 'CA', amount: 1 })).toThrow(
+    'to_zip 10001 is not used within to_state CA',
+  );
+});
+
+describe('as strict as TaxJar', () => {
+  it('demands the ZIP of an order to the US, and of no other', () => {
+    expect(() => taxes({ to_country: 'US', to_state: 'NY', shipping: 0, amount: 1 }, true)).toThrow(
+      'No to zip, required when country is US',
+    );
+    expect(taxes({ to_country: 'CA', to_state: 'ON', shipping: 0, amount: 1 }, true).rate).toBe(0.13);
+    expect(taxes({ to_country: 'DE', shipping: 0, amount: 1 }, true).rate).toBe(0.19);
+  });
+
+  it('gives sums to the cent, half up', () => {
+    const { amount_to_collect, breakdown } = taxes(
+      {
+        ...toNewYork,
+        line_items: [
+          { id: 'a', unit_price: 0.1 },
+          { id: 'b', unit_price: 10 },
+        ],
+      },
+      true,
+    );
+    expect(breakdown.line_items).toMatchObject([{ tax_collectable: 0.01 }, { tax_collectable: 0.89 }]);
+    expect(breakdown.shipping.tax_collectable).toBe(0.13);
+    // Of the whole, and so not the sum of the parts.
+    expect(amount_to_collect).toBe(1.03);
+  });
 });
 
 it.each([

@@ -1,11 +1,11 @@
-import { add, type Decimal, decimalOf, multiply, subtract, sum, ZERO } from './decimal';
+import { add, type Decimal, decimalOf, multiply, roundedToCents, subtract, sum, ZERO } from './decimal';
 import { type Json, type Writable, type WritableObject, WrittenNumber } from './json';
 import type { PlaceRate, Rates } from './rates';
 
 /** A request that the provider refuses; `status` and the words are TaxJar's. */
 export class Refused extends Error {
   constructor(
-    readonly status: 400 | 404 | 406,
+    readonly status: 400 | 401 | 404 | 406,
     readonly detail: string,
   ) {
     super(detail);
@@ -28,18 +28,28 @@ interface Order {
 type Members = Readonly<Record<string, Json>>;
 
 /**
- * `POST /v2/taxes`, after TaxJar's reference. Two differences: an order to the US needs no `to_zip`, so that the rate of
- * a whole state can be asked for; and nothing is rounded, since the order does not say in which currency it is.
+ * `POST /v2/taxes`, after TaxJar's reference. Two differences, unless it is `strict`: an order to the US needs no `to_zip`,
+ * so that the rate of a whole state can be asked for; and nothing is rounded, since the order does not say in which
+ * currency it is.
  *
  * @throws Refused
  */
-export function taxesOf(body: Json, rates: Rates): Writable {
+export function taxesOf(body: Json, rates: Rates, strict = false): Writable {
   const order = orderOf(body);
-  const place = rates.at(order.country, order.region, order.postalCode);
-  if (place === null) throw new Refused(400, `No rate for ${order.country} ${order.region ?? ''}`.trim());
+  const { country, region, postalCode } = order;
+  if (strict && country === 'US' && postalCode === null) {
+    throw new Refused(400, 'No to zip, required when country is US');
+  }
+  const elsewhere = postalCode === null ? null : rates.atPostalCode(country, postalCode);
+  if (elsewhere !== null && region !== null && elsewhere.region !== region) {
+    throw new Refused(400, `to_zip ${postalCode} is not used within to_state ${region}`);
+  }
+  const place = rates.at(country, region, postalCode);
+  if (place === null) throw new Refused(400, `No rate for ${country} ${region ?? ''}`.trim());
+  const round: Rounding = strict ? roundedToCents : (exact) => exact;
   const goods = sum(order.lines.map(({ amount }) => amount));
   const total = add(goods, order.shipping);
-  const due = multiply(total, place.combined);
+  const due = round(multiply(total, place.combined));
   return {
     tax: {
       order_total_amount: { decimal: total },
@@ -56,33 +66,37 @@ export function taxesOf(body: Json, rates: Rates): Writable {
         ...(place.postal !== null && { city: place.postal.city }),
       },
       breakdown: {
-        ...part(total, place),
-        shipping: part(order.shipping, place),
-        line_items: order.lines.map(({ id, amount }) => ({ id, ...part(amount, place) })),
+        ...part(total, place, round),
+        shipping: part(order.shipping, place, round),
+        line_items: order.lines.map(({ id, amount }) => ({ id, ...part(amount, place, round) })),
       },
     },
   };
 }
 
-function part(amount: Decimal, place: PlaceRate): WritableObject {
+/** How sums of money are given: as they are, or to the cent. */
+type Rounding = (exact: Decimal) => Decimal;
+
+function part(amount: Decimal, place: PlaceRate, round: Rounding): WritableObject {
   return {
     taxable_amount: { decimal: amount },
-    tax_collectable: { decimal: multiply(amount, place.combined) },
+    tax_collectable: { decimal: round(multiply(amount, place.combined)) },
     combined_tax_rate: { decimal: place.combined },
-    ...shares(amount, place),
+    ...shares(amount, place, round),
   };
 }
 
 /** Who gets how much of it: by state and district, by GST and the province's tax, or one country. */
-function shares(amount: Decimal, { base, combined }: PlaceRate): WritableObject {
+function shares(amount: Decimal, { base, combined }: PlaceRate, round: Rounding): WritableObject {
+  const taxed = (rate: Decimal): { decimal: Decimal } => ({ decimal: round(multiply(amount, rate)) });
   const local = subtract(combined, base.rate);
   if (base.country === 'US') {
     return {
       state_taxable_amount: { decimal: amount },
       state_tax_rate: { decimal: base.rate },
-      state_amount: { decimal: multiply(amount, base.rate) },
+      state_amount: taxed(base.rate),
       special_tax_rate: { decimal: local },
-      special_district_amount: { decimal: multiply(amount, local) },
+      special_district_amount: taxed(local),
     };
   }
   if (base.country === 'CA') {
@@ -92,15 +106,15 @@ function shares(amount: Decimal, { base, combined }: PlaceRate): WritableObject 
     return {
       gst_taxable_amount: { decimal: amount },
       gst_tax_rate: { decimal: gst },
-      gst: { decimal: multiply(amount, gst) },
+      gst: taxed(gst),
       [`${name}_tax_rate`]: { decimal: provincial },
-      [name]: { decimal: multiply(amount, provincial) },
+      [name]: taxed(provincial),
     };
   }
   return {
     country_taxable_amount: { decimal: amount },
     country_tax_rate: { decimal: combined },
-    country_tax_collectable: { decimal: multiply(amount, combined) },
+    country_tax_collectable: taxed(combined),
   };
 }
 

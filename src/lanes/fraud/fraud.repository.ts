@@ -1,5 +1,6 @@
 import type { LaneStore, StatementRunner } from '../../platform/database/statement';
 import { parsePublicId } from '../../shared/public-id';
+import { evaluationFailureOf } from './evaluation-failure';
 import { EVALUATION_PREFIX } from './evaluation-task';
 import type { CompletedEvaluation, Decision, EvaluationTask, FraudRequest, Reason, Verdict } from './fraud';
 import { findEvaluation, lockCard, readFacts, rollAttempts, rollGeneration, storeEvaluation } from './fraud.statements';
@@ -70,11 +71,11 @@ export class FraudRepository implements EvaluationStore {
   ) {}
 
   read(task: EvaluationTask): Promise<Read> {
-    return this.#read(this.store, task);
+    return told(this.#read(this.store, task));
   }
 
   write(task: EvaluationTask, card: KnownCard | null, verdict: Verdict): Promise<StoreOutcome> {
-    return this.#write(this.store, task, card, verdict);
+    return told(this.#write(this.store, task, card, verdict));
   }
 
   /**
@@ -82,13 +83,14 @@ export class FraudRepository implements EvaluationStore {
    * evaluation of it meanwhile.
    */
   holdingCard<Result>(cardFingerprint: string, work: (store: EvaluationStore) => Promise<Result>): Promise<Result> {
-    return this.store.transaction(async (connection) => {
+    const held = this.store.transaction(async (connection) => {
       await connection.query(lockCard, [Buffer.from(cardFingerprint, 'hex')]);
       return work({
         read: (task) => this.#read(connection, task),
         write: (task, card, verdict) => this.#write(connection, task, card, verdict),
       });
     });
+    return told(held);
   }
 
   async #read(runner: StatementRunner, task: EvaluationTask): Promise<Read> {
@@ -141,7 +143,7 @@ export class FraudRepository implements EvaluationStore {
   async find(id: string): Promise<CompletedEvaluation | null> {
     const rowId = parsePublicId(EVALUATION_PREFIX, id);
     if (rowId === null) return null;
-    const [row] = await this.store.query<StoredRow>(findEvaluation, [rowId]);
+    const [row] = await told(this.store.query<StoredRow>(findEvaluation, [rowId]));
     return row === undefined ? null : storedOf(id, row).evaluation;
   }
 
@@ -155,6 +157,15 @@ export class FraudRepository implements EvaluationStore {
   async rollAttempts(): Promise<number | null> {
     const [row] = await this.store.query<{ weeks: number | null }>(rollAttempts, []);
     return row?.weeks ?? null;
+  }
+}
+
+/** @throws what callers are told of a failure of the database. */
+async function told<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    throw evaluationFailureOf(error);
   }
 }
 

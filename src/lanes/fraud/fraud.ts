@@ -85,7 +85,8 @@ export interface OverflowLookup {
   /**
    * The evaluation under the task's key where it waits on the overflow: a key that was answered 202 is answered 202
    * again until there is a result. Null, and the request evaluates, where it does not wait, or nobody can tell.
-   * Asks Redis only for what may be there: keys that this process put on the overflow, and declared retries.
+   * Asks Redis only for what may be there: keys that this process put on the overflow or has seen there, and declared
+   * retries.
    *
    * @throws PaymentError 422 `ERR_IDEMPOTENCY_KEY_REUSED` where another payload waits under the key.
    */

@@ -10,6 +10,7 @@ import { EstimateRepository } from './estimates/estimate.repository';
 import { EstimateRing, type EstimateRingLimits } from './estimates/estimate-ring';
 import { EstimateWriter } from './estimates/estimate-writer';
 import { ProviderClient } from './provider/provider-client';
+import { ProviderHealth } from './provider/provider-health';
 import { Reconciler, type ReconciliationLimits } from './reconciliation/reconciler';
 import { ReconciliationAnnouncer } from './reconciliation/reconciliation-announcer';
 import { RECONCILIATION_QUEUE, type ReconciliationJob } from './reconciliation/reconciliation-job';
@@ -73,9 +74,10 @@ function estimateProviders(host: Host, observer: TaxObserver, limits: Background
           clock: host.clock,
           flushEveryMs,
           batchMax: flushBatchMax,
-          onWritten: (written, known) => {
+          onWritten: ({ written, known, lost }) => {
             observer.onEstimate('written', written);
             observer.onEstimate('known', known);
+            observer.onEstimate('lost', lost);
             if (written > 0) announcer.announce(written);
           },
           onFailed: failureLog(host, 'estimates that were served could not be written'),
@@ -89,11 +91,17 @@ function reconciliationProviders(host: Host, observer: TaxObserver, limits: Reco
   return [
     {
       provide: Reconciler,
-      inject: [EstimateRepository, ProviderClient, LaneBulkheads],
-      useFactory: (estimates: EstimateRepository, provider: ProviderClient, { main }: LaneBulkheads) =>
+      inject: [EstimateRepository, ProviderClient, ProviderHealth, LaneBulkheads],
+      useFactory: (
+        estimates: EstimateRepository,
+        provider: ProviderClient,
+        health: ProviderHealth,
+        { main }: LaneBulkheads,
+      ) =>
         new Reconciler({
           estimates,
           provider,
+          isProviderWell: () => health.health().status === 'up',
           bulkhead: main,
           clock: host.clock,
           limits,

@@ -36,7 +36,7 @@ export function observeTax({ metrics }: Pick<LaneHost, 'metrics'>): TaxObserver 
   });
   const estimates = new Counter({
     name: 'tax_estimates_total',
-    help: 'Estimates: served; written for reconciliation; known under their key already; lost before they were written',
+    help: 'Estimates: served; written for reconciliation; written before; lost, from memory or to another order under their key',
     labelNames: ['outcome'],
     registers,
   });

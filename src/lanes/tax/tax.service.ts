@@ -8,6 +8,8 @@ import type { EstimateRing } from './estimates/estimate-ring';
 import { PENDING, type ReconciledEstimate } from './estimates/served-estimate';
 import type { TaxProvider } from './provider/provider-client';
 import { type FailureReason, ProviderFailure } from './provider/provider-failure';
+import { lacksForTaxjar } from './provider/taxjar-order';
+import { storeFailureOf } from './store-failure';
 import type { Quote, QuoteRequest, StoredQuote } from './tax';
 import { isQuoteId, newQuoteId } from './tax-id';
 import { taxProblems } from './tax.problems';
@@ -73,7 +75,11 @@ export class TaxService {
     if (inMemory !== null) {
       return inMemory.caller === caller ? { id, estimate: inMemory.estimate, reconciliation: PENDING } : null;
     }
-    return (await repository.find(id, caller)) ?? (await estimates.find(id, caller));
+    try {
+      return (await repository.find(id, caller)) ?? (await estimates.find(id, caller));
+    } catch (error) {
+      throw storeFailureOf(error);
+    }
   }
 
   async #run(call: QuoteCall): Promise<KeyedOutcome<StoredQuote>> {
@@ -93,7 +99,9 @@ export class TaxService {
     const { repository, clock, claimMs } = this.#options;
     const giveUpAtMs = clock.now() + TWIN_WAIT_MS_MAX;
     for (;;) {
-      const opened = await repository.open(keyed, owner, claimMs);
+      const opened = await repository.open(keyed, owner, claimMs).catch((error: unknown) => {
+        throw storeFailureOf(error);
+      });
       if (opened.kind === 'claimed') return null;
       if (opened.kind === 'stored') return outcomeOf(opened, keyed);
       if (opened.payloadHash !== null && !opened.payloadHash.equals(keyed.payloadHash)) return { kind: 'key_reused' };
@@ -110,7 +118,7 @@ export class TaxService {
       // Not waited for: where the database does not answer the lease gives the key free.
       repository.release(keyed.scopeHash, owner).catch(() => undefined);
       if (!(error instanceof ProviderFailure)) throw error;
-      throw new PaymentError(taxProblems.providerUnavailable, wordsFor(error.reason), { cause: error });
+      throw new PaymentError(taxProblems.providerUnavailable, wordsFor(error.reason, request), { cause: error });
     }
   }
 
@@ -142,7 +150,7 @@ function outcomeOf({ payloadHash, stored }: UnderKey, keyed: KeyedRequest): Keye
   return { kind: 'answered', answer: stored, replayed: true };
 }
 
-function wordsFor(reason: FailureReason): string {
+function wordsFor(reason: FailureReason, { shipTo }: QuoteRequest): string {
   switch (reason) {
     case 'late':
       return 'The tax provider did not answer in time.';
@@ -151,7 +159,7 @@ function wordsFor(reason: FailureReason): string {
     case 'down':
       return 'The tax provider is out of order at present.';
     case 'refused':
-      return 'The tax provider does not answer this order: check the country, the region and the postal code.';
+      return `The tax provider does not answer this order: ${lacksForTaxjar(shipTo) ?? 'check the country, the region and the postal code'}.`;
     case 'wrong':
       return 'The tax provider gave an answer that cannot be right, and it was not used.';
     case 'aborted':

@@ -3,6 +3,7 @@ import { type Job, type JobsOptions, Queue, type QueueOptions } from 'bullmq';
 import { PaymentError } from '../../shared/problem';
 import { ErrorThrottle } from './error-throttle';
 import { queueProblems } from './queue.problems';
+import { QueueSeats, type Seat } from './queue-seats';
 import { ProducerRedis } from './redis-connections';
 
 /** Members that a lane's queue has beside BullMQ's. */
@@ -19,7 +20,6 @@ const ENQUEUE_MS_MAX = 45;
 /** So long a count of waiting jobs is believed; what this process adds meanwhile is added to it. */
 const COUNT_FRESH_MS = 250;
 const CLOSE_MS_MAX = 1_000;
-
 /** How long jobs are kept when they are done; the queues are no archive. */
 export const jobRetention: JobsOptions = {
   removeOnComplete: { age: 3_600, count: 1_000 },
@@ -44,11 +44,17 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
   #countedAtMs = -Infinity;
   #counting: Promise<void> | null = null;
   #closed: Promise<void> | null = null;
+  /** Null where there is no bound to keep. */
+  readonly #seats: QueueSeats | null;
 
   constructor(name: string, options: LaneQueueOptions) {
     super(name, { ...options, defaultJobOptions: { ...jobRetention, ...options.defaultJobOptions } });
     this.#redis = options.connection instanceof ProducerRedis ? options.connection : null;
     this.#waitingMax = options.waitingMax ?? Infinity;
+    this.#seats =
+      this.#redis === null || this.#waitingMax === Infinity
+        ? null
+        : new QueueSeats(this.#redis, (key) => this.toKey(key), this.#waitingMax);
     this.on('error', (error) => {
       if (this.#throttle.admits(error)) this.#logger.warn({ queue: name, err: error }, 'The queue has lost its Redis');
     });
@@ -69,23 +75,24 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
 
   /**
    * Adds a job unless its id is taken, within 50 ms in all, and gives back what stands under the id. One that is there
-   * is found at the bound of waiting jobs too. The same failures as {@link enqueue}.
+   * is found at the bound of waiting jobs too. The same failures as {@link enqueue}; the bound is exact over all
+   * processes that add in this way.
    */
   async enqueueOnce(
     name: string,
     data: Data,
     options: JobsOptions & { readonly jobId: string },
   ): Promise<EnqueuedOnce<Data, Result>> {
+    const { jobId } = options;
     return this.#bounded(async (late) => {
-      if (!(await this.#takeRoom())) {
-        const known = await this.getJob(options.jobId);
-        if (known === undefined) throw queueFull();
-        return { job: known, added: false };
-      }
-      const job = await this.#add(name, data, options, late);
+      const seat = (await this.#seats?.take(jobId)) ?? null;
+      if (seat === 'full') throw queueFull();
+      const job = seat === 'known' ? null : await this.#add(name, data, options, late, seat);
       // BullMQ answers an id that is taken as one that is new, and keeps what is there: reading it back tells which.
-      const stored = await this.getJob(options.jobId);
-      return stored === undefined ? { job, added: true } : { job: stored, added: stored.timestamp === job.timestamp };
+      const stored = await this.getJob(jobId);
+      if (stored !== undefined) return { job: stored, added: stored.timestamp === job?.timestamp };
+      if (job === null) throw queueUnavailable('the job has gone since');
+      return { job, added: true };
     });
   }
 
@@ -95,7 +102,21 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
    * @throws PaymentError `ERR_QUEUE_UNAVAILABLE` where Redis is away, or did not answer in time.
    */
   async find(jobId: string): Promise<Job<Data, Result, string> | null> {
-    return this.#bounded(async () => (await this.getJob(jobId)) ?? null);
+    return this.ask(async () => (await this.getJob(jobId)) ?? null);
+  }
+
+  /**
+   * What `question` asks of Redis, within 50 ms.
+   *
+   * @throws PaymentError `ERR_QUEUE_UNAVAILABLE` where Redis is away, or did not answer in time.
+   */
+  ask<T>(question: () => Promise<T>): Promise<T> {
+    return this.#bounded(question);
+  }
+
+  /** Whether Redis is there, once the first attempt to reach it has ended or `limitMs` are over. */
+  async reached(limitMs: number): Promise<boolean> {
+    return this.#redis === null || (await this.#redis.reached(limitMs));
   }
 
   /** Bounded, and never rejecting, so that a dead Redis does not hold up the end of the process. */
@@ -109,10 +130,19 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
     return this.#closed;
   }
 
-  #add(name: string, data: Data, options: JobsOptions, late: () => boolean): Promise<Job<Data, Result, string>> {
+  /** Its seat is kept where nobody knows whether the job is in. */
+  async #add(
+    name: string,
+    data: Data,
+    options: JobsOptions,
+    late: () => boolean,
+    seat: Seat | null = null,
+  ): Promise<Job<Data, Result, string>> {
     // A count that took too long has cost the caller its answer; the job must not follow.
-    if (late()) throw queueUnavailable('too late to add');
-    return this.add(name, data, options);
+    const added = late() ? null : await this.add(name, data, options);
+    if (seat !== null) this.#seats?.giveUp(seat);
+    if (added === null) throw queueUnavailable('too late to add');
+    return added;
   }
 
   /**

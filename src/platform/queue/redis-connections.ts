@@ -61,6 +61,7 @@ export class ProducerRedis extends Redis {
   /** What a worker on the same Redis connects with. */
   readonly workerOptions: RedisOptions;
   #suspect = false;
+  readonly #firstAttempt: Promise<unknown>;
 
   constructor(url: string) {
     super(producerOptions(url));
@@ -70,6 +71,21 @@ export class ProducerRedis extends Redis {
     this.on('ready', () => {
       this.#suspect = false;
     });
+    this.#firstAttempt = new Promise((resolve) => {
+      this.once('ready', resolve);
+      this.once('close', resolve);
+    });
+  }
+
+  /** Whether it is usable, once the first attempt to connect has ended or `limitMs` are over. */
+  async reached(limitMs: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, limitMs);
+    });
+    await Promise.race([this.#firstAttempt, late]);
+    clearTimeout(timer);
+    return this.usable;
   }
 
   /** Whether a command would be sent now. False is the whole answer: it costs no time to find out. */

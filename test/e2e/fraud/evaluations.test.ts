@@ -225,6 +225,28 @@ describe('refusals', () => {
   });
 });
 
+describe('a database that somebody has locked', () => {
+  const locks: [string, string][] = [
+    ['the card', 'SELECT FROM cards FOR UPDATE'],
+    ['the history of cards', 'LOCK TABLE attempts IN ACCESS EXCLUSIVE MODE'],
+    ['the results', 'LOCK TABLE evaluations IN ACCESS EXCLUSIVE MODE'],
+  ];
+  it.each(locks)('is asked to come again later, and its key is evaluated once it is free: %s', async (_what, lock) => {
+    const [key, body] = [randomUUID(), payment()];
+    await evaluate(body);
+    await owner.query('BEGIN');
+    await owner.query(lock);
+    const refused = await evaluate(body, { key });
+    await owner.query('ROLLBACK');
+    expectProblem(refused, 503, 'ERR_CARD_BUSY');
+    expect(refused.headers.get('retry-after')).toBe('5');
+    expect(refused.elapsedMs).toBeLessThan(3_000);
+    const again = await evaluate(body, { key });
+    expect([again.status, again.headers.get('idempotency-replayed')]).toEqual([200, null]);
+    expect(server.records.filter(({ alert }) => alert === 'ALERT_UNEXPECTED_ERROR')).toEqual([]);
+  });
+});
+
 describe('card tokens', () => {
   it('are in no row and no line of the log', async () => {
     const secret = `tok${randomUUID().replaceAll('-', '')}`;

@@ -199,7 +199,7 @@ describe('two processes of the fraud lane', () => {
     const [id = '', ...rest] = answers.map(expectQueued);
     expect(rest).toEqual([id, id, id]);
     expect(await one.queue().getJobCountByTypes('wait')).toBe(1);
-    // Whichever is asked knows it, as long as the caller says that it has asked before.
+    // Whichever is asked knows it at once, where the caller says that it has asked before.
     await one.setFaults({});
     await other.setFaults({});
     await Promise.all(held);

@@ -29,6 +29,16 @@ it('the execution limit aborts the call of the provider, down to its socket', as
   await eventually('the provider is left', async () => (await tax.simulator.state()).in_flight === 0, 1_000);
 });
 
+it('a table that stays locked: 503 with an estimate, for the order and for nobody’s fault', async () => {
+  const owner = await tax.database.ownerClient('tax');
+  await owner.query('BEGIN');
+  await owner.query('LOCK TABLE quote_claims IN ACCESS EXCLUSIVE MODE');
+  const answer = await tax.quote();
+  await owner.query('ROLLBACK');
+  expectProblem(answer, 503, 'ERR_DATABASE_UNAVAILABLE');
+  expect(answer.body['compensation']).toMatchObject({ source: 'CACHED_COMPENSATION' });
+});
+
 it('no connection within 50 ms: 503 with an estimate', async () => {
   const owner = await tax.database.ownerClient('tax');
   await owner.query('BEGIN');

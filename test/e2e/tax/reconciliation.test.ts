@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { laneTable } from '../../../config/lanes';
 import { TaxServer } from '../../fixtures/tax-server';
 import { type Answer, eventually } from '../../support/http';
 
+const RATES = join(__dirname, '..', '..', '..', 'tools', 'tax-provider', 'rates.json');
 const { permits } = laneTable.tax.bulkhead;
 let tax: TaxServer;
 
@@ -52,6 +56,29 @@ it('an estimate is shown at once, and with the provider’s figure and the diffe
   });
   const others = await tax.identity.bearer({ subject: 'another-shop' });
   expect((await tax.read(id, others)).status).toBe(404);
+});
+
+it('shows how far the provider was from the estimate, and which of the two said more', async () => {
+  const rates = JSON.parse(await readFile(RATES, 'utf8')) as { postal_rates: { postal_code: string; rate: string }[] };
+  for (const row of rates.postal_rates) if (row.postal_code === '10001') row.rate = '0.08';
+  const changed = join(await mkdtemp(join(tmpdir(), 'rates-')), 'rates.json');
+  await writeFile(changed, JSON.stringify(rates));
+  const elsewhere = await TaxServer.start({}, '--rates', changed);
+  await elsewhere.simulator.control({ error_rate: 1 });
+  const { id, tax_minor } = compensationOf(await elsewhere.quote());
+  await elsewhere.simulator.reset();
+  const read = async () => (await elsewhere.read(id)).body['reconciliation'];
+  await eventually('it is settled', async () => ((await read()) as Shown).status === 'RECONCILED', 20_000);
+  // 19.99, 5.01 and 7.99: at 8.875 % in the table, at 8 % by now.
+  expect([tax_minor, await read()]).toEqual([
+    292,
+    expect.objectContaining({
+      provider: expect.objectContaining({ tax_minor: 160 + 40 + 64, rate: '0.08' }) as unknown,
+      difference_minor: 264 - 292,
+    }),
+  ]);
+  const deviation = 'tax_reconciliation_deviation_ratio_count{jurisdiction="US-NY"}';
+  expect(await elsewhere.metric(deviation)).toBe(1);
 });
 
 it('keeps one row for a key, however often it was refused', async () => {

@@ -18,9 +18,9 @@ describe('a lane’s queue', () => {
     for (const close of closers.splice(0).reverse()) await close();
   });
 
-  async function open(url: string, waitingMax = 1_000): Promise<Opened> {
+  async function open(url: string, waitingMax = 1_000, name?: string): Promise<Opened> {
     const redis = new ProducerRedis(url);
-    const queue = new LaneQueue(`platform-${process.pid}-${(count += 1)}`, {
+    const queue = new LaneQueue(name ?? `platform-${process.pid}-${(count += 1)}`, {
       connection: redis,
       prefix: 'payment-core:test',
       waitingMax,
@@ -80,6 +80,49 @@ describe('a lane’s queue', () => {
     expect(await queue.getJobCountByTypes('wait')).toBe(2);
     expect(await queue.find('same')).toMatchObject({ data: { turn: 1 } });
     expect(await queue.find('none')).toBeNull();
+  });
+
+  it('keeps its bound over all processes together, whatever they add at the same moment, one by one and twice', async () => {
+    const { url } = await testRedis();
+    const waitingMax = 20;
+    const first = await open(url, waitingMax);
+    const queues = [first.queue];
+    for (let others = 0; others < 3; others += 1) queues.push((await open(url, waitingMax, first.queue.name)).queue);
+    await Promise.all(queues.map((queue) => queue.waitUntilReady()));
+    // Every id is sent by two of them.
+    const outcomes = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => index).flatMap((index) =>
+        [0, 1].map((twin) => {
+          const queue = queues[(index + twin) % queues.length] ?? first.queue;
+          return timed(queue.enqueueOnce('job', {}, { jobId: `id-${index}` }));
+        }),
+      ),
+    );
+    expect(new Set(outcomes.map(({ outcome }) => outcome))).toEqual(new Set(['added', 'ERR_QUEUE_FULL']));
+    const waiting = await first.queue.getJobCountByTypes('wait');
+    expect(waiting).toBeLessThanOrEqual(waitingMax);
+    // What is left is given out one by one, to the last.
+    for (let index = 30; index < 30 + waitingMax - waiting; index += 1) {
+      await queues[index % queues.length]?.enqueueOnce('job', {}, { jobId: `id-${index}` });
+    }
+    for (const queue of queues) {
+      const added = queue.enqueueOnce('job', {}, { jobId: 'one-more' });
+      await expect(added).rejects.toMatchObject({ code: 'ERR_QUEUE_FULL' });
+    }
+    expect(await first.queue.getJobCountByTypes('wait')).toBe(waitingMax);
+    // No seat is left behind.
+    expect(await first.redis.zcard(first.queue.toKey('payment-core-seats'))).toBe(0);
+  });
+
+  it('counts what is delayed against that bound, and has room again when a job has gone', async () => {
+    const { queue } = await open((await testRedis()).url, 2);
+    await queue.waitUntilReady();
+    await queue.enqueueOnce('job', {}, { jobId: 'later', delay: 60_000 });
+    await queue.enqueueOnce('job', {}, { jobId: 'waits' });
+    const third = () => queue.enqueueOnce('job', {}, { jobId: 'third' });
+    await expect(third()).rejects.toMatchObject({ code: 'ERR_QUEUE_FULL' });
+    await (await queue.find('later'))?.remove();
+    expect(await third()).toMatchObject({ added: true });
   });
 
   it('answers at once where Redis was never up, and adds nothing later', async () => {

@@ -171,9 +171,25 @@ describe('estimates', () => {
 
   it('are one row for a key, whoever writes it, in whatever order', async () => {
     const many = Array.from({ length: 500 }, (_, n) => served(n));
-    const written = await Promise.all([one.estimates.insert(many), other.estimates.insert([...many].reverse())]);
-    expect((written[0] ?? 0) + (written[1] ?? 0)).toBe(500);
-    expect(await one.estimates.insert([served(900, 'estimate 7')])).toBe(0);
+    const [first, second] = await Promise.all([
+      one.estimates.insert(many),
+      other.estimates.insert([...many].reverse()),
+    ]);
+    expect([first.written + second.written, first.known + second.known, first.lost + second.lost]).toEqual([
+      500, 500, 0,
+    ]);
+    expect(await rows('estimates')).toBe(500);
+  });
+
+  it('of another order under a key that has its row are counted as lost, also within one batch', async () => {
+    expect(await one.estimates.insert([served(7), served(900, 'estimate 7')])).toEqual({
+      written: 0,
+      known: 1,
+      lost: 1,
+    });
+    const twice = [served(901, 'a new key'), served(902, 'a new key')];
+    expect(await one.estimates.insert(twice)).toEqual({ written: 1, known: 0, lost: 1 });
+    await owner.query(`DELETE FROM estimates WHERE id > $1`, [served(499).id]);
   });
 
   it('are taken by one worker at a time, and by another when its lease is over', async () => {

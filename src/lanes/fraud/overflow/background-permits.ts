@@ -1,5 +1,6 @@
 import { type Bulkhead, BulkheadRefusedError } from '../../../bulkhead/bulkhead';
 import type { Clock } from '../../../shared/clock';
+import { pause } from './pause';
 
 /** First pause after a refusal; doubled each time, so that a lane that is full for long is asked ten times a second. */
 const PAUSE_MS_MIN = 10;
@@ -37,19 +38,7 @@ export class BackgroundPermits {
         if (!(error instanceof BulkheadRefusedError) || error.reason !== 'full') throw error;
       }
       onRefused();
-      await this.#pause(pauseMs, signal);
+      await pause(this.clock, pauseMs, signal);
     }
-  }
-
-  #pause(pauseMs: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const end = (): void => {
-        signal?.removeEventListener('abort', end);
-        this.clock.cancel(timer);
-        resolve();
-      };
-      const timer = this.clock.schedule(end, pauseMs);
-      signal?.addEventListener('abort', end);
-    });
   }
 }

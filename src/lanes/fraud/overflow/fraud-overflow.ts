@@ -6,7 +6,7 @@ import { PaymentError } from '../../../shared/problem';
 import type { Evaluation, EvaluationTask, OverflowLookup, QueuedEvaluation } from '../fraud';
 import { fraudProblems } from '../fraud.problems';
 import { evaluationTaskOf, OVERFLOW_JOB, type OverflowJob, overflowJobOf, overflowJobOptions } from './overflow-job';
-import { type OverflowResult, verdictOf } from './overflow-job';
+import { isKeyReused, type OverflowResult, verdictOf } from './overflow-job';
 import type { OverflowObserver } from './overflow.metrics';
 
 /** Keys remembered as possibly waiting: twice what may wait, at about a hundred bytes each. */
@@ -38,7 +38,10 @@ export interface FraudOverflowOptions {
  */
 export class FraudOverflow implements OverflowLookup {
   readonly #options: FraudOverflowOptions;
-  /** Ids that this process has, or may have, put on the overflow: without it every request would have to ask Redis. */
+  /**
+   * Ids that are, or may be, on the overflow: those that this process put there, and those that it has seen there. Without
+   * it every request would have to ask Redis.
+   */
   readonly #remembered = new LRUCache<string, true>({ max: REMEMBERED_MAX });
 
   constructor(options: FraudOverflowOptions) {
@@ -61,10 +64,12 @@ export class FraudOverflow implements OverflowLookup {
       const { job, added } = await queue.enqueueOnce(OVERFLOW_JOB, overflowJobOf(task), options);
       observer.onAccepted(added ? 'added' : 'repeated', now() - startedMs);
       requireSamePayload(job, task);
-      return evaluationOf(job, task);
+      return evaluationOf(job, task) ?? refuseEnded(job);
     } catch (error) {
       if (!(error instanceof PaymentError) || !isOfQueue(error)) throw error;
       const full = error.code === queueProblems.full.code;
+      // It is certain that there is no job; what is refused in thousands must not push out what waits.
+      if (full) this.#remembered.delete(task.id);
       observer.onAccepted(full ? 'full' : 'unavailable', now() - startedMs);
       throw unavailable(
         full
@@ -73,6 +78,11 @@ export class FraudOverflow implements OverflowLookup {
         error,
       );
     }
+  }
+
+  /** Told of ids that were seen in the queue, whoever put them there. */
+  remember(ids: Iterable<string>): void {
+    for (const id of ids) this.#remembered.set(id, true);
   }
 
   /** Whether the queue is worth asking for an id. */
@@ -105,9 +115,11 @@ export class FraudOverflow implements OverflowLookup {
   }
 }
 
-function evaluationOf(job: StoredJob, task: EvaluationTask): Evaluation {
-  const verdict = job.finishedOn === undefined ? null : verdictOf(job.returnvalue);
-  return verdict === null ? queued(task) : { ...queued(task), status: 'COMPLETED', ...verdict };
+/** Null for a job that has ended without a verdict. */
+function evaluationOf(job: StoredJob, task: EvaluationTask): Evaluation | null {
+  if (job.finishedOn === undefined) return queued(task);
+  const verdict = verdictOf(job.returnvalue);
+  return verdict && { ...queued(task), status: 'COMPLETED', ...verdict };
 }
 
 function queued({ id, caller, request }: EvaluationTask): QueuedEvaluation {
@@ -115,8 +127,18 @@ function queued({ id, caller, request }: EvaluationTask): QueuedEvaluation {
 }
 
 function requireSamePayload(job: StoredJob, task: EvaluationTask): void {
-  if (evaluationTaskOf(task.id, job.data)?.payloadHash.equals(task.payloadHash) === true) return;
-  throw new PaymentError(
+  if (evaluationTaskOf(task.id, job.data)?.payloadHash.equals(task.payloadHash) !== true) throw keyReused();
+}
+
+/** "Later" would be a promise that nobody keeps. */
+function refuseEnded({ id, returnvalue }: StoredJob): never {
+  if (isKeyReused(returnvalue)) throw keyReused();
+  // None of our jobs is ever given up: somebody has put this one there, or ended it.
+  throw unavailable('The lane is full, and the job under this key has ended without a result.', { job_id: id });
+}
+
+function keyReused(): PaymentError {
+  return new PaymentError(
     edgeProblems.idempotencyKeyReused,
     'This idempotency key was used for a request with another payload; a new request needs a new key.',
   );

@@ -1,8 +1,15 @@
 import type { JobsOptions } from 'bullmq';
 import { z } from 'zod';
 import { jobRetention } from '../../../platform/queue/lane-queue';
+import { COUNTRIES } from '../../../shared/country';
+import { amountMinor, currency, merchantId, storableText } from '../../../shared/payment-fields';
+import { parsePublicId } from '../../../shared/public-id';
+import { EVALUATION_PREFIX } from '../evaluation-task';
 import type { EvaluationTask, Reason, Verdict } from '../fraud';
 import { DECISIONS } from '../fraud';
+
+/** As long as the subject of a token may be. */
+const CALLER_CHARACTERS_MAX = 255;
 
 export const OVERFLOW_QUEUE = 'fraud-overflow';
 export const OVERFLOW_JOB = 'fraud-evaluation';
@@ -12,16 +19,17 @@ const RETRY_MS = 1_000;
 
 /**
  * An evaluation that waits, as Redis keeps it and operators read it: the card is a keyed fingerprint, and so is the
- * payload. Read back as whatever somebody may have put there, hence a schema.
+ * payload. Read back as whatever somebody may have put there, hence a schema, as strict as that of requests: what the
+ * database would refuse is no job, since it would be tried without end.
  */
 const overflowJobSchema = z.object({
-  caller: z.string().min(1),
+  caller: storableText(CALLER_CHARACTERS_MAX),
   payload_hash: z.hex().length(64),
-  merchant_id: z.string().min(1),
+  merchant_id: merchantId,
   card_fingerprint: z.hex().length(64),
-  amount_minor: z.int().positive(),
-  currency: z.string().length(3),
-  country: z.string().length(2),
+  amount_minor: amountMinor,
+  currency,
+  country: z.string().refine((code) => COUNTRIES.has(code)),
   occurred_at: z.iso.datetime(),
 });
 export type OverflowJob = z.infer<typeof overflowJobSchema>;
@@ -40,6 +48,7 @@ const overflowResultSchema = z.object({
     }),
   ),
 });
+const keyReusedSchema = z.object({ outcome: z.literal('key_reused') });
 /** The result of a job, so that it can be read in the queue. The row in the database is the authority. */
 export type OverflowResult =
   | (Verdict & { readonly outcome: 'evaluated' | 'found' | 'expired' })
@@ -72,7 +81,7 @@ export function overflowJobOf({ caller, payloadHash, request }: EvaluationTask):
 /** @returns the task of a job; null where this is no job of ours. */
 export function evaluationTaskOf(id: string | undefined, data: unknown): EvaluationTask | null {
   const parsed = overflowJobSchema.safeParse(data);
-  if (!parsed.success || id === undefined) return null;
+  if (!parsed.success || id === undefined || parsePublicId(EVALUATION_PREFIX, id) === null) return null;
   const { data: job } = parsed;
   return {
     id,
@@ -87,6 +96,11 @@ export function evaluationTaskOf(id: string | undefined, data: unknown): Evaluat
       occurredAt: new Date(job.occurred_at),
     },
   };
+}
+
+/** Whether a finished job has no verdict because its key was used for another payload. */
+export function isKeyReused(result: unknown): boolean {
+  return keyReusedSchema.safeParse(result).success;
 }
 
 /** @returns the verdict of a finished job; null where it has none. */

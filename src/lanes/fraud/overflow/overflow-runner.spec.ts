@@ -5,6 +5,7 @@ import { PaymentError } from '../../../shared/problem';
 import type { EvaluationTask, Evaluator, Verdict } from '../fraud';
 import { BackgroundPermits } from './background-permits';
 import { ExpiryAlarm } from './expiry-alarm';
+import { FailureBackOff } from './failure-back-off';
 import { OverflowRunner } from './overflow-runner';
 
 const AGE_MS_MAX = 900_000;
@@ -64,6 +65,7 @@ function open() {
       { raise: (alert) => void alerts.push(`raise ${alert}`), clear: (alert) => void alerts.push(`clear ${alert}`) },
       clock,
     ),
+    backOff: new FailureBackOff(clock),
     ageMsMax: AGE_MS_MAX,
     wallNow: () => wall.nowMs,
     onFinished: (outcome, ageMs) => finished.push([outcome, ageMs]),
@@ -156,13 +158,56 @@ describe('a job of the overflow', () => {
   it.each([new Error('the database is away'), new PaymentError(edgeProblems.idempotencyInFlight, 'elsewhere')])(
     'fails, to be tried again, where the evaluator does: %s',
     async (failure) => {
-      const { runner, evaluator, finished, bulkhead } = open();
+      const { runner, evaluator, finished, bulkhead, clock } = open();
       evaluator.failure = failure;
-      await expect(runner.run(task, QUEUED_AT_MS)).rejects.toBe(failure);
+      const failed = expect(runner.run(task, QUEUED_AT_MS)).rejects.toBe(failure);
+      await settle();
+      clock.advance(50);
+      await failed;
       expect(finished).toEqual([]);
       expect(bulkhead.snapshot().inUse).toBe(0);
     },
   );
+
+  it('that fails keeps its place for a while, longer each time in a row, and holds no permit meanwhile', async () => {
+    const { runner, evaluator, bulkhead, clock } = open();
+    const failure = new Error('the database is away');
+    const pauseOfNext = async (): Promise<number> => {
+      let ended: unknown = null;
+      runner.run(task, QUEUED_AT_MS).catch((error: unknown) => (ended = error));
+      await settle();
+      expect([bulkhead.snapshot().inUse, ended]).toEqual([0, null]);
+      const pauseMs = clock.nextInMs;
+      clock.advance(pauseMs - 1);
+      await settle();
+      expect(ended).toBeNull();
+      clock.advance(1);
+      await settle();
+      expect(ended).toBe(failure);
+      return pauseMs;
+    };
+    evaluator.failure = failure;
+    const pauses = [];
+    for (let turn = 0; turn < 7; turn += 1) pauses.push(await pauseOfNext());
+    expect(pauses).toEqual([50, 100, 200, 400, 800, 1_000, 1_000]);
+    evaluator.failure = null;
+    await runner.run(task, QUEUED_AT_MS);
+    evaluator.failure = failure;
+    expect(await pauseOfNext()).toBe(50);
+  });
+
+  it('that fails while the process ends does not keep it', async () => {
+    const { runner, evaluator, clock } = open();
+    evaluator.failure = new Error('the database is away');
+    const shutdown = new AbortController();
+    const failed = expect(runner.run(task, QUEUED_AT_MS, shutdown.signal)).rejects.toThrow('the database is away');
+    await settle();
+    const armed = clock.armed;
+    shutdown.abort('shutdown');
+    await failed;
+    expect(clock.armed).toBe(armed - 1);
+    await expect(runner.run(task, QUEUED_AT_MS, shutdown.signal)).rejects.toThrow('The wait for a permit was ended');
+  });
 
   it('of a clock that runs ahead is young', async () => {
     const { runner, finished } = open();

@@ -1,8 +1,10 @@
+import { BulkheadRefusedError } from '../../../bulkhead/bulkhead';
 import { PaymentError } from '../../../shared/problem';
 import { edgeProblems } from '../../../ingress/problems';
 import type { EvaluationTask, Evaluator, Verdict } from '../fraud';
 import type { BackgroundPermits } from './background-permits';
 import type { ExpiryAlarm } from './expiry-alarm';
+import type { FailureBackOff } from './failure-back-off';
 import type { OverflowResult } from './overflow-job';
 
 /** What a job is closed with that nobody came to in time (contract 10): a person decides, as its caller was told. */
@@ -23,6 +25,7 @@ export interface OverflowRunnerOptions {
   readonly permits: BackgroundPermits;
   readonly evaluator: Evaluator;
   readonly alarm: ExpiryAlarm;
+  readonly backOff: FailureBackOff;
   /** A job older than this is closed and not evaluated. */
   readonly ageMsMax: number;
   /** The clock that job's times are read from. */
@@ -47,16 +50,24 @@ export class OverflowRunner {
    *   the job is tried again.
    */
   async run(task: EvaluationTask, queuedAtMs: number, signal?: AbortSignal): Promise<OverflowResult> {
-    const { permits, alarm, ageMsMax, wallNow, onFinished } = this.#options;
+    const { permits, alarm, backOff, ageMsMax, wallNow, onFinished } = this.#options;
     const ageMs = (): number => Math.max(0, wallNow() - queuedAtMs);
     const warnOfAge = (): void => {
       if (ageMs() > ageMsMax) alarm.tooOld(ageMs());
     };
-    const result = await permits.run(() => this.#settle(task, ageMs()), { signal, onRefused: warnOfAge });
+    const result = await permits
+      .run(() => this.#settle(task, ageMs()), { signal, onRefused: warnOfAge })
+      .catch((error: unknown) => this.#failed(error, signal));
+    backOff.succeeded();
     if (result.outcome === 'expired') alarm.tooOld(ageMs());
     if (result.outcome === 'evaluated') alarm.inTime();
     onFinished(result.outcome, ageMs());
     return result;
+  }
+
+  async #failed(error: unknown, signal: AbortSignal | undefined): Promise<never> {
+    if (!(error instanceof BulkheadRefusedError)) await this.#options.backOff.failed(signal);
+    throw error;
   }
 
   async #settle(task: EvaluationTask, ageMs: number): Promise<OverflowResult> {

@@ -1,4 +1,4 @@
-import { Counter, Histogram } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import type { LaneHost } from '../../lane-host';
 import type { OverflowOutcome } from './overflow-job';
 
@@ -9,6 +9,8 @@ export type Acceptance = 'added' | 'repeated' | 'full' | 'unavailable';
 export interface OverflowObserver {
   onAccepted(acceptance: Acceptance, elapsedMs: number): void;
   onFinished(outcome: OverflowOutcome, ageMs: number): void;
+  /** Nulls where the queue could not be asked. */
+  onLooked(waiting: number | null, oldestAgeMs: number | null): void;
 }
 
 export function observeOverflow({ metrics, log }: Pick<LaneHost, 'metrics' | 'log'>): OverflowObserver {
@@ -37,6 +39,18 @@ export function observeOverflow({ metrics, log }: Pick<LaneHost, 'metrics' | 'lo
     buckets: [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 900, 1_800],
     registers,
   });
+  const waitingGauge = new Gauge({
+    name: 'fraud_overflow_waiting',
+    help: 'Jobs that no worker has begun, of the whole queue and the same in every process; NaN while Redis is away',
+    registers,
+  });
+  const oldestGauge = new Gauge({
+    name: 'fraud_overflow_oldest_age_seconds',
+    help: 'Age of the oldest job at the head of a list of the queue, 0 for none; NaN while Redis is away',
+    registers,
+  });
+  waitingGauge.set(NaN);
+  oldestGauge.set(NaN);
   // A series that appears with its first event hides that event from rate().
   for (const acceptance of ['added', 'repeated', 'full', 'unavailable']) acceptances.inc({ acceptance }, 0);
   for (const outcome of ['evaluated', 'found', 'expired', 'key_reused']) finished.inc({ outcome }, 0);
@@ -51,6 +65,10 @@ export function observeOverflow({ metrics, log }: Pick<LaneHost, 'metrics' | 'lo
       if (outcome === 'key_reused') {
         log.warn({ lane: 'fraud' }, 'a queued evaluation has no result: its key was used for another payload since');
       }
+    },
+    onLooked: (waiting, oldestAgeMs) => {
+      waitingGauge.set(waiting ?? NaN);
+      oldestGauge.set(oldestAgeMs === null ? NaN : oldestAgeMs / 1_000);
     },
   };
 }

@@ -7,6 +7,7 @@ import { PaymentError } from '../../../shared/problem';
 import type { EvaluationTask, Evaluator, Verdict } from '../fraud';
 import { BackgroundPermits } from './background-permits';
 import { ExpiryAlarm } from './expiry-alarm';
+import { FailureBackOff } from './failure-back-off';
 import { FraudOverflow, type OverflowQueue } from './fraud-overflow';
 import { evaluationTaskOf, type OverflowJob, type OverflowResult } from './overflow-job';
 import { OverflowRunner } from './overflow-runner';
@@ -33,7 +34,7 @@ interface StoredJob {
 
 function taskOf(key: number, payload: number): EvaluationTask {
   return {
-    id: `evl_${key}`,
+    id: `evl_${String(key).padStart(26, '0')}`,
     caller: 'checkout',
     payloadHash: Buffer.alloc(32, payload + 1),
     request: {
@@ -112,6 +113,7 @@ class ModelDatabase implements Evaluator {
 }
 
 interface Faults {
+  readonly forgetsOnRestart?: boolean;
   readonly hasNoUniqueKey?: boolean;
   readonly losesJobsOnCrash?: boolean;
 }
@@ -124,8 +126,12 @@ class World {
   overflow: FraudOverflow;
   readonly runner: OverflowRunner;
   readonly #losesJobsOnCrash: boolean;
+  readonly #forgetsOnRestart: boolean;
+  /** The process has begun while nobody could tell what waits. */
+  #blind = false;
 
-  constructor({ hasNoUniqueKey = false, losesJobsOnCrash = false }: Faults) {
+  constructor({ hasNoUniqueKey = false, losesJobsOnCrash = false, forgetsOnRestart = false }: Faults) {
+    this.#forgetsOnRestart = forgetsOnRestart;
     this.database = new ModelDatabase(hasNoUniqueKey);
     this.#losesJobsOnCrash = losesJobsOnCrash;
     this.overflow = this.#openOverflow();
@@ -137,6 +143,7 @@ class World {
       permits: new BackgroundPermits(bulkhead, clock),
       evaluator: this.database,
       alarm: new ExpiryAlarm({ raise: () => undefined, clear: () => undefined }, clock),
+      backOff: new FailureBackOff(clock),
       ageMsMax: 1,
       wallNow: () => 0,
       onFinished: () => undefined,
@@ -158,7 +165,11 @@ class World {
   async admitted(key: number, payload: number, declaredRetry: boolean): Promise<void> {
     const task = taskOf(key, payload);
     try {
-      if ((await this.overflow.waiting(task, declaredRetry)) === null) await this.database.evaluate(task);
+      const waitedBefore = this.#waits(task);
+      if ((await this.overflow.waiting(task, declaredRetry)) === null) {
+        if (waitedBefore && this.#waits(task)) throw new Error(`${task.id} waits and was not answered "later"`);
+        await this.database.evaluate(task);
+      }
       this.promised.add(task.id);
     } catch (error) {
       requireRefusal(error);
@@ -182,9 +193,16 @@ class World {
     job.finishedOn = 1;
   }
 
-  /** What a process remembers goes with it. */
+  /** What a process remembers goes with it; the next one looks at the queue before it serves. */
   restarted(): void {
     this.overflow = this.#openOverflow();
+    this.#blind = this.queue.redis !== 'there';
+    if (!this.#blind && !this.#forgetsOnRestart) this.overflow.remember(this.queue.jobs.keys());
+  }
+
+  /** Whether the process can know that an evaluation is on the overflow. */
+  #waits({ id }: EvaluationTask): boolean {
+    return !this.#blind && this.queue.redis === 'there' && this.queue.jobs.get(id)?.state === 'waiting';
   }
 
   async expectOneResultEach(): Promise<void> {
@@ -195,9 +213,7 @@ class World {
       if (row === undefined) throw new Error(`${id} was promised and has no result`);
       if (this.database.written.get(id) !== 1) throw new Error(`${id} has ${this.database.written.get(id)} results`);
       const found = await this.overflow.find(id);
-      if (found?.status === 'QUEUED' && this.queue.jobs.get(id)?.returnvalue?.outcome !== 'key_reused') {
-        throw new Error(`${id} still waits`);
-      }
+      if (found?.status === 'QUEUED') throw new Error(`${id} still waits`);
       if (found?.status === 'COMPLETED' && found.score !== row.verdict.score) throw new Error(`${id} has two results`);
     }
   }
@@ -270,7 +286,7 @@ describe('whatever was accepted', () => {
     await fc.assert(property({}), options);
   });
 
-  it.each<Faults>([{ hasNoUniqueKey: true }, { losesJobsOnCrash: true }])(
+  it.each<Faults>([{ hasNoUniqueKey: true }, { losesJobsOnCrash: true }, { forgetsOnRestart: true }])(
     'would not, and this would find it, with the planted fault %j',
     async (faults) => {
       const { failed } = await fc.check(property(faults), options);

@@ -8,9 +8,11 @@ import { EvaluationTasks } from '../evaluation-task';
 import { type Evaluation, EVALUATOR, type Evaluator, OVERFLOW_LOOKUP } from '../fraud';
 import { BackgroundPermits } from './background-permits';
 import { ExpiryAlarm } from './expiry-alarm';
+import { FailureBackOff } from './failure-back-off';
 import { FraudOverflow } from './fraud-overflow';
 import { OVERFLOW_QUEUE, type OverflowJob, type OverflowResult } from './overflow-job';
 import { OverflowRunner } from './overflow-runner';
+import { OverflowWatch } from './overflow-watch';
 import { observeOverflow } from './overflow.metrics';
 import { OVERFLOW_CONCURRENCY, OverflowProcessor } from './overflow.processor';
 import { OverflowStandIn, type OverflowStandInOptions } from './overflow.stand-in';
@@ -40,6 +42,12 @@ export function overflowProviders(host: LaneHost, limits: OverflowLimits, edge: 
       useFactory: (queue: LaneQueue<OverflowJob, OverflowResult>) =>
         new FraudOverflow({ queue, observer, now: () => clock.now() }),
     },
+    {
+      provide: OverflowWatch,
+      inject: [getQueueToken(OVERFLOW_QUEUE), FraudOverflow],
+      useFactory: (queue: LaneQueue<OverflowJob, OverflowResult>, overflow: FraudOverflow) =>
+        new OverflowWatch({ queue, overflow, observer, clock, wallNow: () => Date.now() }),
+    },
     { provide: OVERFLOW_LOOKUP, useExisting: FraudOverflow },
     {
       provide: STAND_IN,
@@ -55,6 +63,7 @@ export function overflowProviders(host: LaneHost, limits: OverflowLimits, edge: 
           permits: new BackgroundPermits(main, clock),
           evaluator,
           alarm: new ExpiryAlarm(alerts, clock),
+          backOff: new FailureBackOff(clock),
           ageMsMax: limits.ageMsMax,
           wallNow: () => Date.now(),
           onFinished: (outcome, ageMs) => observer.onFinished(outcome, ageMs),

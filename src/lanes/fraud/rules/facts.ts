@@ -1,11 +1,16 @@
+import { COUNTRIES } from '../../../shared/country';
+import { isCurrency } from '../../../shared/money';
+
 /** Attempts of a card that are looked at, newest first: counts end here, so that a busy card costs no more than this. */
 export const ATTEMPTS_READ_MAX = 250;
 
 export const RISKS = ['LOW', 'MEDIUM', 'HIGH', 'UNKNOWN'] as const;
 export type Risk = (typeof RISKS)[number];
 
-interface NumberFact {
+export interface NumberFact {
   readonly type: 'number';
+  /** Never a fraction. */
+  readonly whole?: true;
   readonly min: number;
   readonly max: number;
   /** Amounts are told to nobody but the engine. */
@@ -15,8 +20,10 @@ interface NumberFact {
 
 interface ChoiceFact {
   readonly type: 'choice';
-  /** Null: any text. */
-  readonly values: readonly string[] | null;
+  /** Whether the fact can ever be this. */
+  readonly allows: (value: string) => boolean;
+  /** What it is, for people: "… is one of". */
+  readonly form: string;
   readonly meaning: string;
 }
 
@@ -28,7 +35,11 @@ interface FlagFact {
 export type FactKind = NumberFact | ChoiceFact | FlagFact;
 
 function count(meaning: string): NumberFact {
-  return { type: 'number', min: 0, max: ATTEMPTS_READ_MAX, meaning };
+  return { type: 'number', whole: true, min: 0, max: ATTEMPTS_READ_MAX, meaning };
+}
+
+function risk(meaning: string): ChoiceFact {
+  return { type: 'choice', allows: (value) => RISKS.some((each) => each === value), form: RISKS.join(', '), meaning };
 }
 
 /**
@@ -38,15 +49,26 @@ function count(meaning: string): NumberFact {
 export const factTable = {
   amount_minor: {
     type: 'number',
+    whole: true,
     min: 1,
     max: Number.MAX_SAFE_INTEGER,
     masked: true,
     meaning: 'the amount in minor units',
   },
-  currency: { type: 'choice', values: null, meaning: 'ISO 4217 code' },
-  country: { type: 'choice', values: null, meaning: 'ISO 3166-1 alpha-2 code' },
-  country_risk: { type: 'choice', values: RISKS, meaning: 'what country_risks says' },
-  merchant_risk: { type: 'choice', values: RISKS, meaning: 'what merchant_risks says' },
+  currency: {
+    type: 'choice',
+    allows: isCurrency,
+    form: 'the ISO 4217 codes that have a minor unit',
+    meaning: 'ISO 4217 code',
+  },
+  country: {
+    type: 'choice',
+    allows: (code: string) => COUNTRIES.has(code),
+    form: 'the ISO 3166-1 alpha-2 codes',
+    meaning: 'ISO 3166-1 alpha-2 code',
+  },
+  country_risk: risk('what country_risks says'),
+  merchant_risk: risk('what merchant_risks says'),
   card_new: { type: 'flag', meaning: 'the card has never been seen before' },
   card_age_hours: {
     type: 'number',

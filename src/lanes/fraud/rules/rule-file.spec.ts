@@ -82,6 +82,27 @@ describe('the rules', () => {
     ],
     ['a count never reached', testing({ fact: 'card_attempts_5m', operator: 'equal', value: 251 }), 'from 0 to 250'],
     ['a count below all', testing({ fact: 'card_attempts_5m', operator: 'lessThan', value: -1 }), 'from 0 to 250'],
+    ['a country that is none', testing({ fact: 'country', operator: 'in', value: ['FR', 'UK'] }), 'ISO 3166-1'],
+    ['a currency that is none', testing({ fact: 'currency', operator: 'equal', value: 'usd' }), 'ISO 4217'],
+    ['a broken count', testing({ fact: 'card_attempts_5m', operator: 'greaterThan', value: 5.5 }), 'a whole number'],
+    ['more than the most', testing({ fact: 'card_attempts_5m', operator: 'greaterThan', value: 250 }), 'never true'],
+    ['less than the least', testing({ fact: 'card_attempts_5m', operator: 'lessThan', value: 0 }), 'never true'],
+    ['the least or more', testing({ fact: 'amount_minor', operator: 'greaterThanInclusive', value: 1 }), 'always true'],
+    [
+      'the most or less',
+      testing({ fact: 'card_attempts_5m', operator: 'lessThanInclusive', value: 250 }),
+      'always true',
+    ],
+    [
+      'a member that comes twice',
+      fileOf([rule]).replace('"points":10', '"points":10,"points":90'),
+      '/rules/0/points: ',
+    ],
+    [
+      'conditions without end',
+      fileOf([rule]).replace(/"when":.*\}\]\}/, `"when":${'{"not":'.repeat(9_999)}1${'}'.repeat(9_999)}}]}`),
+      'Nested deeper',
+    ],
     ['an id twice', fileOf([rule, rule]), 'rule busy: there is more than one'],
     ['points of 101', fileOf([{ ...rule, points: 101 }]), 'rule busy.points'],
     ['points of -101', fileOf([{ ...rule, points: -101 }]), 'rule busy.points'],
@@ -99,6 +120,21 @@ describe('the rules', () => {
     ['no JSON', '{', 'it is not JSON'],
   ])('%s is refused by name', (_what, text, named) => {
     expect(faultsOf(text).join('\n')).toContain(named);
+  });
+
+  it('go to the edge of what a fact can be', () => {
+    for (const [operator, value] of [
+      ['greaterThan', 249],
+      ['greaterThanInclusive', 250],
+      ['greaterThanInclusive', 1],
+      ['lessThan', 1],
+      ['lessThanInclusive', 0],
+      ['lessThanInclusive', 249],
+      ['equal', 0],
+      ['notEqual', 250],
+    ] as const) {
+      expect(faultsOf(testing({ fact: 'card_attempts_5m', operator, value }))).toEqual([]);
+    }
   });
 
   it('points of 100 and -100 are the most and the least', () => {

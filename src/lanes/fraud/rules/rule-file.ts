@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { factTable, isFactName, type FactKind, type FactName } from './facts';
+import { scanJson } from '../../../ingress/json-scan';
+import { factTable, isFactName, type FactKind, type FactName, type NumberFact } from './facts';
 
 /** Points that one rule may give or take; beyond it a single rule would be a decision in disguise of a score. */
 const POINTS_MAX = 100;
@@ -110,6 +111,14 @@ export function parseRules(text: string, file: string): RuleSet {
   } catch (error) {
     throw new RuleFileError(file, [`it is not JSON: ${(error as Error).message}`]);
   }
+  // Of two members of one name the parser keeps the last, and says nothing; nesting without end would end the schema.
+  const hidden = scanJson(text, false);
+  if (hidden.length > 0) {
+    throw new RuleFileError(
+      file,
+      hidden.map(({ pointer, detail }) => `${pointer}: ${detail}`),
+    );
+  }
   const parsed = fileSchema.safeParse(value);
   if (!parsed.success)
     throw new RuleFileError(
@@ -180,22 +189,31 @@ function testFaults({ fact, operator, value }: Test, where: string): string[] {
 function valueFault(kind: FactKind, operator: string, value: Test['value']): string | null {
   switch (kind.type) {
     case 'number':
-      if (typeof value !== 'number') return 'the value must be a number';
-      // A threshold that is never reached looks like a rule and is none.
-      return value < kind.min || value > kind.max ? `the fact is from ${kind.min} to ${kind.max}` : null;
+      return typeof value === 'number' ? thresholdFault(kind, operator, value) : 'the value must be a number';
     case 'flag':
       return typeof value === 'boolean' ? null : 'the value must be true or false';
     case 'choice': {
       const many = operator === 'in' || operator === 'notIn';
       if (many !== Array.isArray(value)) return many ? 'the value must be a list' : 'the value must be a text';
-      const { values } = kind;
-      const strange = [value].flat().filter((each) => typeof each !== 'string' || values?.includes(each) === false);
-      if (strange.length === 0) return null;
-      return values === null ? 'the value must be a text' : `the fact is one of ${values.join(', ')}`;
+      const strange = [value].flat().filter((each) => typeof each !== 'string' || !kind.allows(each));
+      return strange.length === 0 ? null : `the fact is one of ${kind.form}`;
     }
     default:
       throw new Error(`Unknown kind of fact ${String(kind satisfies never)}`);
   }
+}
+
+/** A test that no payment passes, or every one, looks like a rule and is none. */
+function thresholdFault({ min, max, whole }: NumberFact, operator: string, value: number): string | null {
+  if (value < min || value > max) return `the fact is from ${min} to ${max}`;
+  if (whole === true && !Number.isInteger(value)) return 'the fact is a whole number';
+  if ((operator === 'greaterThan' && value === max) || (operator === 'lessThan' && value === min)) {
+    return `never true: the fact is from ${min} to ${max}`;
+  }
+  if ((operator === 'greaterThanInclusive' && value === min) || (operator === 'lessThanInclusive' && value === max)) {
+    return `always true: the fact is from ${min} to ${max}`;
+  }
+  return null;
 }
 
 function placeholderFaults({ id, text }: Rule): string[] {

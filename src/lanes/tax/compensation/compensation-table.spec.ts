@@ -12,10 +12,12 @@ const file: CompensationTableFile = {
     { jurisdiction: 'CA-ON', postal_code: null, rate: '0.13' },
     { jurisdiction: 'ES', postal_code: null, rate: '0.21' },
     { jurisdiction: 'DE', postal_code: null, rate: '0.19' },
+    { jurisdiction: 'GB', postal_code: null, rate: '0.2' },
   ],
   places_without_estimate: [
     { country: 'ES', regions: ['CN'], postal_prefixes: ['35', '38'] },
     { country: 'DE', regions: [], postal_prefixes: ['27498'] },
+    { country: 'GB', regions: [], postal_prefixes: ['JE'] },
   ],
 };
 
@@ -52,8 +54,24 @@ describe('the table', () => {
     ['a part of a country that has a rate of its own, by its region', 'ES', 'CN', null],
     ['a part of a country that has a rate of its own, by its postal code', 'ES', null, '38001'],
     ['one place that its country’s rate does not hold in', 'DE', null, '27498'],
+    ['that place, with the country’s letter before its code', 'DE', null, 'D-27498'],
+    ['that place, with the country before its code', 'DE', null, 'de 27 498'],
+    ['a place whose codes begin with letters', 'GB', null, 'je2 3ab'],
   ])('has no rate for %s', (_name, country, region, postalCode) => {
     expect(find(country, region, postalCode)).toBeNull();
+  });
+
+  it('has the country’s rate for codes that only look like those', () => {
+    expect(find('DE', null, 'D-27499')).toMatchObject({ scope: 'country' });
+    expect(find('GB', null, 'M1 1JE')).toMatchObject({ scope: 'country' });
+    expect(find('GB', null, 'J1')).toMatchObject({ scope: 'country' });
+  });
+
+  it('refuses two lists of parts of one country: the second would take the place of the first', () => {
+    const twice = [...file.places_without_estimate, { country: 'DE', regions: ['BY'], postal_prefixes: [] }];
+    expect(() => new CompensationTable({ ...file, places_without_estimate: twice })).toThrow(
+      /Two lists of parts of DE/,
+    );
   });
 
   it('says zero where its row says zero, which is something else than no row', () => {

@@ -69,7 +69,10 @@ export class CompensationTable {
       if (rows.has(key)) throw new RangeError(`Two rows for ${code} ${postalCode ?? ''}`.trimEnd());
       rows.set(key, { jurisdiction: code, scope, rate: rateFromText(row.rate) });
     }
-    for (const place of file.places_without_estimate) this.#withoutEstimate.set(place.country, place);
+    for (const place of file.places_without_estimate) {
+      if (this.#withoutEstimate.has(place.country)) throw new RangeError(`Two lists of parts of ${place.country}`);
+      this.#withoutEstimate.set(place.country, place);
+    }
   }
 
   get size(): number {
@@ -94,8 +97,10 @@ export class CompensationTable {
     if (place === undefined) return false;
     if (region !== null && place.regions.includes(region)) return true;
     if (postalCode === null) return false;
-    const digits = plain(postalCode);
-    return place.postal_prefixes.some((prefix) => digits.startsWith(prefix));
+    const code = plain(postalCode);
+    // `D-27498` and `FI-22100` are written as well: the country's letters before its digits.
+    const spellings = [code, code.replace(/^[A-Z]+/, '')];
+    return place.postal_prefixes.some((prefix) => spellings.some((spelling) => spelling.startsWith(prefix)));
   }
 }
 

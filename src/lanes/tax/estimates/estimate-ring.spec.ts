@@ -66,7 +66,7 @@ describe('estimates in memory', () => {
     const kept = ring(10);
     for (const id of ['a', 'b', 'c', 'd', 'e']) kept.note(served(id));
     const batches: string[][] = [];
-    const totals = { written: 0, known: 0 };
+    const totals = { written: 0, known: 0, lost: 0 };
     let found = true;
     const writer = new EstimateWriter({
       ring: kept,
@@ -74,21 +74,22 @@ describe('estimates in memory', () => {
         insert: (batch) => {
           batches.push(idsOf(batch));
           found &&= batch.every(({ id }) => kept.find(id) !== null);
-          return Promise.resolve(batch.length - 1);
+          return Promise.resolve({ written: batch.length - 1, known: 0, lost: 1 });
         },
       },
       clock: new FakeClock(),
       flushEveryMs: 1_000,
       batchMax: 2,
-      onWritten: (written, known) => {
+      onWritten: ({ written, known, lost }) => {
         totals.written += written;
         totals.known += known;
+        totals.lost += lost;
       },
       onFailed: () => undefined,
     });
     await writer.flush();
     expect(batches).toEqual([['a', 'b'], ['c', 'd'], ['e']]);
-    expect([found, kept.size, totals]).toEqual([true, 0, { written: 2, known: 3 }]);
+    expect([found, kept.size, totals]).toEqual([true, 0, { written: 2, known: 0, lost: 3 }]);
   });
 
   it('survive a database that is away, and are written with the next flush', async () => {
@@ -99,7 +100,9 @@ describe('estimates in memory', () => {
     const failures: unknown[] = [];
     const writer = new EstimateWriter({
       ring: kept,
-      repository: { insert: () => (away ? Promise.reject(new Error('away')) : Promise.resolve(1)) },
+      repository: {
+        insert: () => (away ? Promise.reject(new Error('away')) : Promise.resolve({ written: 1, known: 0, lost: 0 })),
+      },
       clock,
       flushEveryMs: 1_000,
       batchMax: 2,

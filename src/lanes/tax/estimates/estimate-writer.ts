@@ -1,5 +1,5 @@
 import type { Clock, TimerHandle } from '../../../shared/clock';
-import type { EstimateRepository } from './estimate.repository';
+import type { EstimateRepository, InsertedEstimates } from './estimate.repository';
 import type { EstimateRing } from './estimate-ring';
 
 export interface EstimateWriterOptions {
@@ -8,8 +8,7 @@ export interface EstimateWriterOptions {
   readonly clock: Clock;
   readonly flushEveryMs: number;
   readonly batchMax: number;
-  /** `written` are new rows, `known` those whose key had one. */
-  readonly onWritten: (written: number, known: number) => void;
+  readonly onWritten: (inserted: InsertedEstimates) => void;
   readonly onFailed: (error: unknown) => void;
 }
 
@@ -54,9 +53,9 @@ export class EstimateWriter {
     const { ring, repository, batchMax, onWritten, onFailed } = this.#options;
     for (let batch = ring.oldest(batchMax); batch.length > 0; batch = ring.oldest(batchMax)) {
       try {
-        const written = await repository.insert(batch);
+        const inserted = await repository.insert(batch);
         ring.remove(batch);
-        onWritten(written, batch.length - written);
+        onWritten(inserted);
       } catch (error) {
         onFailed(error);
         return;

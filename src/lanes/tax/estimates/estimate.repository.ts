@@ -39,15 +39,24 @@ interface DueRow {
   readonly attempts: number;
 }
 
+/** What became of estimates that were to be written. */
+export interface InsertedEstimates {
+  /** New rows. */
+  readonly written: number;
+  /** Written before. */
+  readonly known: number;
+  /** Their caller's key has the row of another order: one row for a key (contract 10). */
+  readonly lost: number;
+}
+
 /** Estimates in `tax_ds`. */
 export class EstimateRepository {
   constructor(private readonly store: LaneStore) {}
 
-  /** @returns how many are new; the others' keys have a row already. */
-  async insert(served: readonly ServedEstimate[]): Promise<number> {
+  async insert(served: readonly ServedEstimate[]): Promise<InsertedEstimates> {
     const sorted = [...served].sort((a, b) => a.scopeHash.compare(b.scopeHash));
     // unnest pads arrays of unequal length with NULL in silence; these are of one length by construction.
-    const rows = await this.store.query(insertEstimates, [
+    const [counts] = await this.store.query<{ written: number; lost: number }>(insertEstimates, [
       sorted.map(({ id }) => id),
       sorted.map(({ scopeHash }) => scopeHash),
       sorted.map(({ caller }) => caller),
@@ -58,7 +67,9 @@ export class EstimateRepository {
       sorted.map(({ estimate }) => estimate.taxMinor),
       sorted.map(({ servedAt }) => servedAt.toISOString()),
     ]);
-    return rows.length;
+    if (counts === undefined) throw new Error('The database did not say what became of estimates');
+    const { written, lost } = counts;
+    return { written, known: served.length - written - lost, lost };
   }
 
   async find(id: string, caller: string): Promise<ReconciledEstimate | null> {

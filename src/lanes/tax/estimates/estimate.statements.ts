@@ -3,18 +3,32 @@ import type { Statement } from '../../../platform/database/statement';
 /**
  * Writes estimates that were served, as arrays of equal length sorted by scope hash, so that two processes with common
  * keys do not deadlock: 1 ids, 2 scope hashes, 3 callers, 4 currencies, 5 jurisdictions, 6 requests, 7 estimates, 8 taxes,
- * 9 instants. A caller's key that has its row already keeps it.
+ * 9 instants. A caller's key that has its row already keeps it. `written` are new rows; `lost` are estimates of another
+ * order under a key that has its row, which no row will ever say more of.
  */
 export const insertEstimates: Statement = {
   name: 'tax_insert_estimates',
   text: `
-INSERT INTO estimates (id, scope_hash, caller, currency, jurisdiction, request, estimate, tax_minor, served_at)
-SELECT id, scope_hash, caller, currency, jurisdiction, request::jsonb, estimate::jsonb, tax_minor, served_at
-FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
-  $9::timestamptz[])
-  AS e (id, scope_hash, caller, currency, jurisdiction, request, estimate, tax_minor, served_at)
-ON CONFLICT DO NOTHING
-RETURNING id`,
+WITH served AS MATERIALIZED (
+  SELECT *
+  FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[],
+    $9::timestamptz[])
+    AS e (id, scope_hash, caller, currency, jurisdiction, request, estimate, tax_minor, served_at)
+), written AS (
+  INSERT INTO estimates (id, scope_hash, caller, currency, jurisdiction, request, estimate, tax_minor, served_at)
+  SELECT id, scope_hash, caller, currency, jurisdiction, request::jsonb, estimate::jsonb, tax_minor, served_at FROM served
+  ON CONFLICT DO NOTHING
+  RETURNING id, scope_hash
+), standing AS (
+  SELECT id, scope_hash FROM written
+  UNION ALL
+  SELECT id, scope_hash FROM estimates WHERE scope_hash = ANY($2::bytea[])
+)
+SELECT
+  (SELECT count(*) FROM written)::integer AS written,
+  (
+    SELECT count(*) FROM served JOIN standing USING (scope_hash) WHERE standing.id <> served.id
+  )::integer AS lost`,
 };
 
 const estimateColumns = `id, estimate, status, provider_figures, difference_minor, settled_at`;

@@ -1,7 +1,7 @@
 import type { QuoteRequest } from '../tax';
 import { ProviderFailure } from './provider-failure';
 import { taxjarQuote } from './taxjar-answer';
-import { taxjarOrder } from './taxjar-order';
+import { lacksForTaxjar, taxjarOrder } from './taxjar-order';
 
 const request: QuoteRequest = {
   currency: 'USD',
@@ -104,6 +104,56 @@ it('is zero where the seller has no nexus, which is said without lines', () => {
   });
 });
 
+it.each([
+  ['the order’s region', { country: 'US', region: 'TX' }, 'TX', 'US-TX'],
+  ['the provider’s, where the order has none', { country: 'US', region: null }, 'TX', 'US-TX'],
+  ['no text of the provider’s that is no code', { country: 'US', region: null }, 'x\0<script>', 'US'],
+  ['no region where the rate depends on none', { country: 'DE', region: 'BY' }, 'BY', 'DE'],
+])('the jurisdiction is %s', (_name, { country, region }, state, jurisdiction) => {
+  const asked = { ...request, shipTo: { country, region, postalCode: null } };
+  expect(quoteOf((all) => (all.tax['jurisdictions'] = { country, state }), asked)).toMatchObject({ jurisdiction });
+});
+
+/** The members that count, of the examples in TaxJar's reference: order of 15 and 1.5 for shipping, rounded to the cent. */
+it.each([
+  ['Canada', 'CA', 'ON', 'CAD', '0.13', 1.95, 0.2, 2.15],
+  ['Australia', 'AU', undefined, 'AUD', '0.1', 1.5, 0.15, 1.65],
+  ['the European Union', 'FR', undefined, 'EUR', '0.2', 3, 0.3, 3.3],
+] as const)('reads TaxJar’s own example of %s', (_name, country, state, currency, rate, goods, shipping, due) => {
+  const part = (taxable_amount: number, tax_collectable: number): object => ({
+    taxable_amount,
+    tax_collectable,
+    combined_tax_rate: Number(rate),
+  });
+  const text = JSON.stringify({
+    tax: {
+      order_total_amount: 16.5,
+      shipping: 1.5,
+      taxable_amount: 16.5,
+      amount_to_collect: due,
+      rate: Number(rate),
+      has_nexus: true,
+      freight_taxable: true,
+      tax_source: 'destination',
+      jurisdictions: { country, ...(state && { state }) },
+      breakdown: { ...part(16.5, due), line_items: [{ id: '1', ...part(15, goods) }], shipping: part(1.5, shipping) },
+    },
+  });
+  const asked: QuoteRequest = {
+    currency,
+    shipTo: { country, region: state ?? null, postalCode: null },
+    lines: [{ id: '1', amountMinor: 1_500, taxCode: null }],
+    shippingMinor: 150,
+  };
+  expect(taxjarQuote(text, asked)).toEqual({
+    taxMinor: Math.round(due * 100),
+    rate,
+    shippingTaxMinor: Math.round(shipping * 100),
+    lines: [{ id: '1', taxMinor: Math.round(goods * 100), rate }],
+    jurisdiction: state ? `${country}-${state}` : country,
+  });
+});
+
 const GOOD = JSON.stringify(answer());
 
 it.each<[string, (answer: Answer) => void]>([
@@ -162,6 +212,32 @@ describe('the order', () => {
       '{"to_country":"US","to_state":"TX","to_zip":"78701","amount":90071992547409.91,"shipping":0.00,' +
         '"line_items":[{"id":"1","quantity":1,"unit_price":90071992547409.91,"product_tax_code":"20010"}]}',
     );
+  });
+
+  it.each([
+    ['US', '94102', '94102'],
+    ['US', '94102-1234', '94102-1234'],
+    ['US', '941021234', '94102-1234'],
+    ['US', '94102 1234', '94102-1234'],
+    ['US', '9410', '9410'],
+    ['US', 'US-94102', 'US-94102'],
+    ['CA', 'M5V 2T6', 'M5V 2T6'],
+    ['DE', '27 498', '27 498'],
+  ])('to a place in %s whose code was written %s has it as %s', (country, postalCode, zip) => {
+    const order = JSON.parse(taxjarOrder({ ...request, shipTo: { country, region: null, postalCode } })) as object;
+    expect(order).toMatchObject({ to_zip: zip });
+  });
+
+  it.each([
+    ['US', null, '94102', /the state/],
+    ['US', 'CA', null, /the postal code/],
+    ['CA', null, 'M5V 2T6', /the province/],
+    ['CA', 'ON', null, null],
+    ['DE', null, null, null],
+  ])('to %s, region %s, postal code %s, lacks %s', (country, region, postalCode, lacks) => {
+    const said = lacksForTaxjar({ country, region, postalCode });
+    if (lacks === null) expect(said).toBeNull();
+    else expect(said).toMatch(lacks);
   });
 
   it.each([

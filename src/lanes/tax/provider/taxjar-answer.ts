@@ -54,6 +54,9 @@ type Tax = z.infer<typeof answerSchema>['tax'];
 type Breakdown = NonNullable<Tax['breakdown']>;
 type Part = z.infer<typeof partSchema>;
 
+/** Of the US and Canada. */
+const REGION_CODE = /^[A-Z]{2}$/;
+
 /** Half a unit of rounding for each of state, county, city and district, and for the part as a whole. */
 const ROUNDINGS_PER_PART_UNITS = 3n;
 
@@ -189,12 +192,16 @@ class Reading {
     return 10n ** BigInt(Math.max(0, this.#exponent - 2));
   }
 
-  /** As the provider says, else as the request does where the rate depends on the region. */
+  /**
+   * The request's region, else the provider's, where the rate depends on one. The provider's is taken for a code only: any
+   * other text of it would be part of an answer to a caller.
+   */
   #jurisdiction(): string {
     const { country, region } = this.#request.shipTo;
-    const byRegion = country === 'US' || country === 'CA' ? region : null;
-    const state = this.#tax.jurisdictions?.state ?? byRegion;
-    return state ? `${country}-${state}` : country;
+    if (country !== 'US' && country !== 'CA') return country;
+    const said = this.#tax.jurisdictions?.state ?? '';
+    const state = region ?? (REGION_CODE.test(said) ? said : '');
+    return state === '' ? country : `${country}-${state}`;
   }
 
   #major(amountMinor: number): Decimal {

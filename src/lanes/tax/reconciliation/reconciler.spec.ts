@@ -18,7 +18,7 @@ const quote: Quote = { taxMinor: 7, rate: '0.07', shippingTaxMinor: 0, lines: []
 type Outcome = 'ok' | FailureReason;
 
 /** A lane of 15 permits, so many estimates that are due, and a provider that answers as it is told. */
-function harness(due: number) {
+function harness(due: number, isProviderWell = () => true) {
   const clock = new FakeClock();
   const waiting = Array.from({ length: due }, (_, n) => ({ id: `e${n}`, attempts: 0 }));
   const calls: { id: string; at: number; answer: (outcome: Outcome) => Promise<void> }[] = [];
@@ -71,6 +71,7 @@ function harness(due: number) {
         return promise;
       },
     },
+    isProviderWell,
     bulkhead,
     clock,
     limits,
@@ -160,6 +161,26 @@ it('gives an order up that the provider refuses again and again, and goes on wit
   await pass(0);
   await calls.at(-1)?.answer('refused');
   expect(log.slice(-2)).toEqual(['failed bad refused', 'given up bad']);
+});
+
+it('blames no order while the provider answers nobody rightly, and leaves it alone instead', async () => {
+  let well = true;
+  const { calls, log, reconciler, pass, waiting } = harness(0, () => well);
+  waiting.push({ id: 'order', attempts: limits.attemptsMax - 1 });
+  reconciler.start();
+  await pass(0);
+  // Its own failure was the one that told.
+  well = false;
+  await calls[0]?.answer('wrong');
+  expect(log).toEqual(['postponed order wrong 1000 false']);
+  waiting.push({ id: 'order', attempts: limits.attemptsMax - 1 });
+  reconciler.wake();
+  await pass(limits.backOffMs - 100);
+  expect(calls).toHaveLength(1);
+  await pass(100);
+  well = true;
+  await calls[1]?.answer('wrong');
+  expect(log.slice(-2)).toEqual(['failed order wrong', 'given up order']);
 });
 
 it('finds by itself what nobody told it of', async () => {

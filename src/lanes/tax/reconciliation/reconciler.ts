@@ -23,6 +23,8 @@ export interface ReconciliationLimits {
 export interface ReconcilerOptions {
   readonly estimates: Pick<EstimateRepository, 'takeDue' | 'settle' | 'postpone' | 'fail'>;
   readonly provider: TaxProvider;
+  /** Whether its latest calls, callers' included, speak for the provider. Where they do not, no order is to blame. */
+  readonly isProviderWell: () => boolean;
   readonly bulkhead: Pick<Bulkhead, 'enterBackground' | 'snapshot'>;
   readonly clock: Clock;
   readonly limits: ReconciliationLimits;
@@ -158,8 +160,10 @@ export class Reconciler {
   }
 
   async #failed(due: DueEstimate, { reason }: ProviderFailure): Promise<RunResult> {
-    const { estimates, limits, onGivenUp } = this.#options;
-    if (TROUBLES.has(reason)) {
+    const { estimates, limits, isProviderWell, onGivenUp } = this.#options;
+    // A proxy's page with status 200, or an account that may order nothing, looks like an order that is at fault, and
+    // within a minute every estimate of a brownout would be given up for it.
+    if (TROUBLES.has(reason) || !isProviderWell()) {
       await estimates.postpone(due.id, reason, limits.backOffMs, false);
       return 'blocked';
     }
