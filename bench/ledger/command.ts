@@ -45,7 +45,7 @@ export function readOptions(argv: readonly string[]): Options | null {
   const short = values.short === true;
   return {
     rate: numberOption('rate', values.rate, short ? 2_000 : 16_000, { min: 100, max: 200_000 }),
-    durationS: numberOption('duration', values.duration, short ? 3 : 60, { min: 1, max: 3_600 }),
+    durationS: numberOption('duration', values.duration, short ? 2 : 60, { min: 1, max: 3_600 }),
     warmupS: numberOption('warmup', values.warmup, short ? 1 : 30, { min: 0, max: 600 }),
     runs: numberOption('runs', values.runs, short ? 1 : 3, { min: 0, max: 100 }),
     preloadEntries: numberOption('preload', values.preload, short ? 20_000 : 0, { min: 0, max: 1e9 }),

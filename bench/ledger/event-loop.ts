@@ -145,7 +145,7 @@ async function benchmark(closing: Closing): Promise<number> {
     short: { type: 'boolean', default: false },
     seconds: { type: 'string' },
   });
-  const seconds = numberOption('seconds', values.seconds, values.short ? 1 : 30, { min: 1, max: 600 });
+  const seconds = numberOption('seconds', values.seconds, values.short ? 0.7 : 30, { min: 0.1, max: 600 });
   const { target, adminUrl } = await startLedger(closing);
   const durability = await readDurability(adminUrl);
   const head = await resultHead('ledger-event-loop', durability);
@@ -153,7 +153,7 @@ async function benchmark(closing: Closing): Promise<number> {
     `${head.machine.cpus} × ${head.machine.model}, Node ${head.machine.node}; ${describeDurability(durability)}`,
   );
   // The first seconds of a process are another story: cold code, cold plans.
-  for (const kind of kinds) await measure(kind, values.short ? 0.5 : 5, target);
+  for (const kind of kinds) await measure(kind, values.short ? 0.2 : 5, target);
   const out = values.short ? null : recordedFile('ledger-event-loop');
   const measured: Measured[] = [];
   for (const kind of kinds) {
