@@ -282,6 +282,12 @@ export const ledgerLimits = {
   outcomeMsMax: 10_000,
   /** Balances are rolled up so often; what is younger is summed when it is asked for. */
   rollUpEveryMs: 1_000,
+  /**
+   * The journal turns to a new generation when the current one's table has so many bytes, about two million entries: the
+   * index that random keys are written to then has 150 MB, and stays in memory (docs/ledger-journal.md).
+   */
+  generationBytesMax: 384 * MIB,
+  generationCheckEveryMs: 1_000,
 } as const;
 
 /** Permits in use, the worker's own included, up to which a lane's worker may take one. */

@@ -1,20 +1,6 @@
 import { parseArgs } from 'node:util';
-import { Pool } from 'pg';
-import { laneUrlFromServerUrl } from '../../config/data-sources';
 import { laneTable, ledgerLimits } from '../../config/lanes';
 import { withClient } from '../../scripts/setup/postgres-client';
-import { Bulkhead } from '../../src/bulkhead/bulkhead';
-import { LedgerBuffer } from '../../src/lanes/ledger/buffer/ledger-buffer';
-import { Room } from '../../src/lanes/ledger/buffer/room';
-import { FlushRunner } from '../../src/lanes/ledger/write/flush-runner';
-import { JournalRepository } from '../../src/lanes/ledger/write/journal.repository';
-import { journalStatements } from '../../src/lanes/ledger/write/journal.statements';
-import { JournalWriter } from '../../src/lanes/ledger/write/journal-writer';
-import { PoisonSplitter } from '../../src/lanes/ledger/write/poison-splitter';
-import { LaneDatabase } from '../../src/platform/database/lane-database';
-import { lanePoolConfig } from '../../src/platform/database/lane-data-source';
-import { noFaults } from '../../src/platform/faults';
-import { systemClock } from '../../src/platform/system-clock';
 import { LatencyHistogram } from '../load/latency-histogram';
 import { describeMachine } from '../load/machine';
 import { type Closing, runBenchmark } from '../support/closing';
@@ -24,20 +10,36 @@ import { numberOption } from '../support/options';
 import { usageOf } from '../support/process-usage';
 import { ItemFactory } from './item-factory';
 import { offerLoad } from './offer-load';
+import { openWritePath } from './open-write-path';
+import { preload, ROWS_OF_GENERATION } from './preload';
 
 /**
  * The ledger's write path by itself: buffer, flush, statement; no HTTP. Compares physical designs of the journal.
- * `node dist/bench/ledger/write-path.js [--short] [--rate 16000,max] [--seconds 60] [--warm 10] [--preload 0] [--design …]`
+ * `npm run bench:ledger-write-path -- [--short] [--rate 16000,max] [--seconds 60] [--warm 10] [--preload 0] [--design …]`
  */
 const BATCH = 100;
 /** What a rate of `max` keeps in the buffer: enough for all permits, below what would refuse. */
 const MAX_HELD_ITEMS = 4_000;
 
-/** What is made of the migrated journal before a run. */
-const DESIGNS: Readonly<Record<string, readonly string[]>> = {
-  migrated: [],
-  'key-and-account': ['DROP INDEX ledger_journal_in_order'],
-  'key-only': ['DROP INDEX ledger_journal_in_order', 'DROP INDEX ledger_journal_of_account'],
+interface Design {
+  /** Turns to a new generation as the lane does; else one table takes everything. */
+  readonly divided: boolean;
+  /** What is made of the migrated journal. */
+  readonly changes: readonly string[];
+}
+
+const DROP_ORDER = 'DROP INDEX ledger_journal_in_order';
+const DESIGNS: Readonly<Record<string, Design>> = {
+  generations: { divided: true, changes: [] },
+  'generations-order-brin': {
+    divided: true,
+    changes: [
+      DROP_ORDER,
+      `CREATE INDEX ledger_journal_in_order ON ledger_journal USING brin (id) WITH (pages_per_range = 16, autosummarize)`,
+    ],
+  },
+  'one-table': { divided: false, changes: [] },
+  'one-table-key-only': { divided: false, changes: [DROP_ORDER, 'DROP INDEX ledger_journal_of_account'] },
 };
 
 interface Run {
@@ -65,7 +67,7 @@ function readPlan(): Plan {
     },
   });
   const { short } = values;
-  const designs = (values.design ?? 'migrated').split(',');
+  const designs = (values.design ?? 'generations').split(',');
   for (const design of designs)
     if (!(design in DESIGNS)) throw new Error(`--design: ${Object.keys(DESIGNS).join(', ')}`);
   const rates = (values.rate ?? '16000,max')
@@ -73,121 +75,51 @@ function readPlan(): Plan {
     .map((rate) => (rate === 'max' ? null : numberOption('rate', rate, 0, { min: BATCH, max: 1_000_000 })));
   return {
     runs: designs.flatMap((design) => rates.map((rate) => ({ design, rate }))),
-    warmS: numberOption('warm', values.warm, short ? 2 : 10, { min: 0, max: 600 }),
-    measureS: numberOption('seconds', values.seconds, short ? 4 : 60, { min: 1, max: 7_200 }),
+    warmS: numberOption('warm', values.warm, short ? 1 : 10, { min: 0, max: 600 }),
+    measureS: numberOption('seconds', values.seconds, short ? 2 : 60, { min: 1, max: 7_200 }),
     preloadRows: numberOption('preload', values.preload, 0, { min: 0, max: 1e9 }),
   };
 }
 
-async function openDatabase(adminUrl: string): Promise<LaneDatabase> {
-  const { datasource, bulkhead } = laneTable.ledger;
-  const { connections, connectionWaitMsMax } = datasource;
-  const { executionMsMax } = bulkhead;
-  const url = laneUrlFromServerUrl(adminUrl, datasource.role);
-  const pool = new Pool(
-    lanePoolConfig({ datasource: datasource.name, url, schema: datasource.schema, connections, executionMsMax }),
-  );
-  const database = new LaneDatabase(pool, {
-    datasource: datasource.name,
-    connections,
-    connectionWaitMsMax,
-    executionMsMax,
-    clock: systemClock,
-    observer: {},
-    faults: () => noFaults,
-  });
-  await database.open();
-  await database.prepareAll(journalStatements);
-  return database;
-}
-
-interface Measured {
-  readonly buffer: LedgerBuffer;
-  readonly room: Room;
-  readonly flush: LatencyHistogram;
-  counts: { flushes: number; rows: number; statements: number; failures: number };
-}
-
-function openWritePath(database: LaneDatabase): Measured {
-  const flush = new LatencyHistogram();
-  const counts = { flushes: 0, rows: 0, statements: 0, failures: 0 };
-  const onFailure = (_failure: unknown, error: unknown): void => {
-    counts.failures += 1;
-    if (counts.failures < 5) console.error(error);
-  };
-  const writer = new JournalWriter(new JournalRepository(database), (statement) => {
-    counts.statements += 1;
-    return statement();
-  });
-  const splitter = new PoisonSplitter({
-    writer,
-    clock: systemClock,
-    random: Math.random,
-    onFailure,
-    onPoison: () => {},
-  });
-  const runner = new FlushRunner({ writer, splitter, clock: systemClock, random: Math.random, onFailure });
-  const { name, permits, queueMax, queueWaitMsMax, executionMsMax } = laneTable.ledger.bulkhead;
-  const room = new Room(ledgerLimits);
-  const buffer = new LedgerBuffer({
-    limits: ledgerLimits,
-    room,
-    clock: systemClock,
-    bulkhead: new Bulkhead({ name, permits, queueMax, queueWaitMsMax, executionMsMax, background: null }, systemClock),
-    flush: (rows) => runner.run(rows),
-    observer: {
-      onFlush: (rows) => {
-        counts.flushes += 1;
-        counts.rows += rows;
-      },
-      onFlushed: (elapsedMs) => flush.record(elapsedMs),
-    },
-  });
-  return { buffer, room, flush, counts };
-}
-
-async function emptyJournal(adminUrl: string, design: string): Promise<void> {
+/** The trigger that forbids it is switched off for this session; only a superuser can. */
+async function emptyJournal(adminUrl: string): Promise<void> {
   await withClient(adminUrl, async (client) => {
     await client.query(`SET search_path = ${laneTable.ledger.datasource.schema}`);
-    // The trigger that forbids it is switched off for this session; only a superuser can.
     await client.query(`SET session_replication_role = replica`);
-    await client.query(`TRUNCATE ledger_journal, ledger_account_sums`);
-    await client.query(`CREATE INDEX IF NOT EXISTS ledger_journal_in_order ON ledger_journal
-      USING brin (id) WITH (pages_per_range = 16, autosummarize)`);
     await client.query(
-      `CREATE UNIQUE INDEX IF NOT EXISTS ledger_journal_of_account ON ledger_journal (account_no, id)`,
+      `TRUNCATE ledger_journal, ledger_account_sums, ledger_generation_sums, ledger_generation_filters`,
     );
-    for (const statement of DESIGNS[design] ?? []) await client.query(statement);
+    const { rows } = await client.query<{ generation: number }>(
+      `DELETE FROM ledger_generations WHERE end_id IS NOT NULL RETURNING generation`,
+    );
+    for (const { generation } of rows) await client.query(`DROP TABLE ledger_journal_${generation}`);
+    await client.query('DROP INDEX IF EXISTS ledger_journal_in_order');
+    await client.query('CREATE INDEX ledger_journal_in_order ON ledger_journal (id)');
+    await client.query(`CREATE INDEX IF NOT EXISTS ledger_journal_of_account ON ledger_journal (account_no, id)`);
   });
 }
 
-/** Rows as ingest would have written them, in transactions of many thousand. */
-async function preload(adminUrl: string, rows: number): Promise<void> {
-  const step = 200_000;
+async function change(adminUrl: string, statements: readonly string[]): Promise<void> {
   await withClient(adminUrl, async (client) => {
     await client.query(`SET search_path = ${laneTable.ledger.datasource.schema}`);
-    for (let from = 0; from < rows; from += step) {
-      await client.query(
-        `INSERT INTO ledger_journal (id, amount_minor, occurred_at, recorded_at, account_no, clearing_no, is_sale,
-           idempotency_key, currency, merchant_id, external_transaction_id)
-         SELECT (pg_current_xact_id()::text::bigint << 21) + n, 100 + n % 900, now(), now(), a.account_no, a.clearing_no,
-           true, sha256(convert_to('mer_demo_0001:preload_' || ($1::bigint + n), 'UTF8')), a.currency, 'mer_demo_0001',
-           'preload_' || ($1::bigint + n)
-         FROM generate_series(1, $2::bigint) n
-         JOIN ledger_accounts a ON a.account_id = 'ACC-' || lpad((1 + n % 500)::text, 4, '0')`,
-        [from, Math.min(step, rows - from)],
-      );
-    }
-    await client.query('VACUUM ANALYZE ledger_journal');
+    for (const statement of statements) await client.query(statement);
   });
+}
+
+/** The journal as the design has it, with what is there before anything is measured. */
+async function prepare(adminUrl: string, { changes, divided }: Design, rows: number): Promise<void> {
+  await emptyJournal(adminUrl);
+  const startedMs = performance.now();
+  if (rows > 0) await preload(adminUrl, rows, divided ? ROWS_OF_GENERATION : rows + 1);
+  await change(adminUrl, changes);
+  if (rows > 0) console.log(`preloaded ${rows} entries in ${Math.round((performance.now() - startedMs) / 1_000)} s`);
 }
 
 async function measure(adminUrl: string, postmasterPid: number, run: Run, plan: Plan, closing: Closing): Promise<void> {
-  await emptyJournal(adminUrl, run.design);
-  if (plan.preloadRows > 0) await preload(adminUrl, plan.preloadRows);
+  const { divided } = DESIGNS[run.design] as Design;
   await checkpoint(adminUrl);
-  const database = await openDatabase(adminUrl);
-  const { buffer, room, flush, counts } = openWritePath(database);
+  const path = await openWritePath(adminUrl, divided ? ledgerLimits.generationBytesMax : Number.MAX_SAFE_INTEGER);
+  const { buffer, room, flush, counts } = path;
   const items = new ItemFactory(`${run.design}-${run.rate ?? 'max'}-${process.pid}`);
   const write = new LatencyHistogram();
   const offer = (seconds: number): ReturnType<typeof offerLoad> =>
@@ -201,9 +133,7 @@ async function measure(adminUrl: string, postmasterPid: number, run: Run, plan: 
   const { committed, failed, refused, elapsedMs } = await offer(plan.measureS);
   const wal = await readWalCounters(adminUrl);
   const cpu = process.cpuUsage(before.cpu);
-  await buffer.drain();
-  buffer.close();
-  await database.close();
+  await path.close();
   const show = (histogram: LatencyHistogram): string => {
     const figures = histogram.figures();
     return figures === null ? '-' : `p50 ${figures.p50} p99 ${figures.p99} p99.9 ${figures.p999} max ${figures.max} ms`;
@@ -228,6 +158,12 @@ void runBenchmark(async (closing) => {
   console.log(`${machine.cpus} × ${machine.model}, Node ${machine.node}`);
   const { adminUrl, postmasterPid } = await install(closing);
   console.log(describeDurability(await readDurability(adminUrl)));
-  for (const run of plan.runs) await measure(adminUrl, postmasterPid, run, plan, closing);
+  let prepared: string | null = null;
+  for (const run of plan.runs) {
+    closing.check();
+    if (run.design !== prepared) await prepare(adminUrl, DESIGNS[run.design] as Design, plan.preloadRows);
+    prepared = run.design;
+    await measure(adminUrl, postmasterPid, run, plan, closing);
+  }
   return 0;
 });

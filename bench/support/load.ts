@@ -52,9 +52,9 @@ export async function loadCards(load: CardLoad, folder: string, signal: AbortSig
   return { result, cards, fromMs, toMs: fromMs + load.durationS * 1_000, answersFile };
 }
 
-/** The generator in a process of its own. Void runs end like others; their result says what they are. */
-export function generate(args: readonly string[], signal: AbortSignal): Promise<void> {
-  const child = spawn(process.execPath, [GENERATOR, ...args], {
+/** The generator in a process of its own, or another script of its kind. Void runs end like others; their result says so. */
+export function generate(args: readonly string[], signal: AbortSignal, script = GENERATOR): Promise<void> {
+  const child = spawn(process.execPath, [script, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
     // Of its own group: the benchmark passes an interruption on, once.
     detached: true,

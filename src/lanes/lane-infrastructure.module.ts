@@ -39,6 +39,8 @@ export interface LaneDemand {
   readonly dependencies?: () => readonly DependencyHealth[];
   /** The lane tells its state itself (contract 5): what it counts is not its permits. */
   readonly tellsOwnState?: boolean;
+  /** See {@link LaneDataSourceSettings}. */
+  readonly genericPlans?: boolean;
 }
 
 /**
@@ -66,6 +68,7 @@ export class LaneInfrastructureModule {
               connections: datasource.connections,
               executionMsMax: settings.bulkhead.executionMsMax,
               entities: demand.entities,
+              genericPlans: demand.genericPlans ?? false,
             }),
           }),
           dataSourceFactory: (options) => connectLaneDataSource(options),

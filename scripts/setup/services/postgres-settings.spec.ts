@@ -18,6 +18,14 @@ describe('the settings of the embedded PostgreSQL', () => {
   });
 
   test.each([
+    [16 * GIB - 1, '4GB'],
+    [16 * GIB, '16GB'],
+  ])('with %i bytes of memory the WAL may have %s before a checkpoint', (memoryBytes, expected) => {
+    const text = postgresSettings({ port: 15_432, connectionsMax: 100, durable: true, memoryBytes });
+    expect(setting(text, 'max_wal_size')).toBe(expected);
+  });
+
+  test.each([
     [4 * GIB - 1, '128MB'],
     [4 * GIB, '512MB'],
   ])('with %i bytes of memory it buffers %s', (memoryBytes, expected) => {

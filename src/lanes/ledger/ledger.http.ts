@@ -18,8 +18,10 @@ import { IngestGate } from './bounds/ingest-gate';
 import { LedgerBuffer } from './buffer/ledger-buffer';
 import { Room } from './buffer/room';
 import { LedgerDoors } from './doors/ledger-doors';
+import { TimedIngest } from './doors/timed-ingest';
 import { Turns } from './doors/turns';
 import { BATCH_ITEMS_MAX, LedgerController } from './ledger.controller';
+import type { LedgerObserver } from './ledger.metrics';
 import { ledgerProblems } from './ledger.problems';
 import { EntryReader } from './reads/entry.reader';
 import { EntryRepository } from './reads/entry.repository';
@@ -38,16 +40,13 @@ export const httpStatements: readonly Statement[] = [
   ...trialBalanceStatements,
 ];
 
-/** @param onFormFaults told how many items were refused before they came to the buffer. */
-export function httpProviders(
-  host: LaneHost,
-  settings: LaneSettings,
-  onFormFaults: (count: number) => void,
-): Provider[] {
-  return [...doorProviders(host, settings, onFormFaults), ...readProviders(host, settings)];
+type DoorObserver = Pick<LedgerObserver, 'onFormFaults' | 'onWritten'>;
+
+export function httpProviders(host: LaneHost, settings: LaneSettings, observer: DoorObserver): Provider[] {
+  return [...doorProviders(host, settings, observer), ...readProviders(host, settings)];
 }
 
-function doorProviders(host: LaneHost, settings: LaneSettings, onFormFaults: (count: number) => void): Provider[] {
+function doorProviders(host: LaneHost, settings: LaneSettings, observer: DoorObserver): Provider[] {
   const metrics = host.metrics.bulkhead(settings.bulkhead.name);
   return [
     {
@@ -68,14 +67,14 @@ function doorProviders(host: LaneHost, settings: LaneSettings, onFormFaults: (co
     {
       provide: LedgerDoors,
       inject: [LedgerBuffer, IngestGate],
-      useFactory: (ingest: LedgerBuffer, gate: IngestGate) =>
+      useFactory: (buffer: LedgerBuffer, gate: IngestGate) =>
         new LedgerDoors({
-          ingest,
+          ingest: new TimedIngest(buffer, host.clock, observer.onWritten),
           turns: new Turns(host.clock),
           batchItemsMax: BATCH_ITEMS_MAX,
           newBatchId: () => `btc_${ulid()}`,
           refuse: (refusal) => gate.refuse(refusal),
-          onFormFaults,
+          onFormFaults: observer.onFormFaults,
         }),
     },
   ];

@@ -7,8 +7,12 @@ import { BalanceRollUp } from './balances/balance-roll-up';
 import { balanceStatements } from './balances/balance.statements';
 import { type BufferLimits, LedgerBuffer } from './buffer/ledger-buffer';
 import { Room, type RoomLimits } from './buffer/room';
+import { GenerationKeeper } from './generations/generation-keeper';
+import { generationStatements } from './generations/generation.statements';
+import { KnownGenerations } from './generations/known-generations';
 import type { LedgerObserver } from './ledger.metrics';
 import { FlushRunner } from './write/flush-runner';
+import type { Journal } from './write/journal';
 import { JournalRepository } from './write/journal.repository';
 import { journalStatements } from './write/journal.statements';
 import { JournalWriter } from './write/journal-writer';
@@ -18,12 +22,18 @@ import { PoisonSplitter } from './write/poison-splitter';
 /** The bounds of ingest, from the lane table. */
 export interface IngestLimits extends BufferLimits, RoomLimits {
   readonly rollUpEveryMs: number;
+  readonly generationBytesMax: number;
+  readonly generationCheckEveryMs: number;
 }
 
-export const ingestStatements: readonly Statement[] = [...journalStatements, ...balanceStatements];
+export const ingestStatements: readonly Statement[] = [
+  ...journalStatements,
+  ...balanceStatements,
+  ...generationStatements,
+];
 
-function makeRunner(store: LaneDatabase, host: LaneHost, observer: LedgerObserver): FlushRunner {
-  const writer = new JournalWriter(new JournalRepository(store), (statement) => {
+function makeRunner(journal: Journal, host: LaneHost, observer: LedgerObserver): FlushRunner {
+  const writer = new JournalWriter(journal, (statement) => {
     observer.onStatement();
     return statement();
   });
@@ -39,10 +49,20 @@ export function ingestProviders(host: LaneHost, limits: IngestLimits, observer: 
   return [
     { provide: Room, useFactory: () => new Room(limits) },
     {
+      provide: KnownGenerations,
+      inject: [LaneDatabase],
+      useFactory: (store: LaneDatabase) => new KnownGenerations(store),
+    },
+    {
+      provide: JournalRepository,
+      inject: [LaneDatabase, KnownGenerations],
+      useFactory: (store: LaneDatabase, known: KnownGenerations) => new JournalRepository(store, known),
+    },
+    {
       provide: LedgerBuffer,
-      inject: [Room, LaneBulkheads, LaneDatabase],
-      useFactory: (room: Room, bulkheads: LaneBulkheads, store: LaneDatabase): LedgerBuffer => {
-        const runner = makeRunner(store, host, observer);
+      inject: [Room, LaneBulkheads, JournalRepository],
+      useFactory: (room: Room, bulkheads: LaneBulkheads, journal: JournalRepository): LedgerBuffer => {
+        const runner = makeRunner(journal, host, observer);
         const turn = new OneATurn();
         const buffer = new LedgerBuffer({
           limits,
@@ -71,6 +91,13 @@ export function ingestProviders(host: LaneHost, limits: IngestLimits, observer: 
         return buffer;
       },
     },
+    ...upkeepProviders(host, limits, observer),
+  ];
+}
+
+/** What keeps reads and flushes short while the journal grows. */
+function upkeepProviders(host: LaneHost, limits: IngestLimits, observer: LedgerObserver): Provider[] {
+  return [
     {
       provide: BalanceRollUp,
       inject: [LaneDatabase],
@@ -80,6 +107,19 @@ export function ingestProviders(host: LaneHost, limits: IngestLimits, observer: 
           clock: host.clock,
           everyMs: limits.rollUpEveryMs,
           onFailed: observer.onRollUpFailed,
+        }),
+    },
+    {
+      provide: GenerationKeeper,
+      inject: [LaneDatabase, KnownGenerations],
+      useFactory: (store: LaneDatabase, known: KnownGenerations) =>
+        new GenerationKeeper({
+          store,
+          known,
+          clock: host.clock,
+          generationBytesMax: limits.generationBytesMax,
+          everyMs: limits.generationCheckEveryMs,
+          onFailed: observer.onGenerationsFailed,
         }),
     },
   ];

@@ -11,12 +11,15 @@ const OUTCOMES = ['committed', 'duplicate', 'failed'] as const;
 /** What the lane's own work tells as it happens. */
 export interface LedgerObserver extends Required<BufferObserver> {
   /** Items refused before they came to the buffer. */
-  onFormFaults(count: number): void;
+  readonly onFormFaults: (count: number) => void;
+  /** From a request's admission to the last outcome of its items. */
+  readonly onWritten: (elapsedMs: number) => void;
   /** A statement has gone to the database: what the round trips saved are counted by. */
   onStatement(): void;
   onWriteFailure(failure: WriteFailure, error: unknown): void;
   onPoison(code: ItemCode, error: unknown): void;
   onRollUpFailed(error: unknown): void;
+  onGenerationsFailed(error: unknown): void;
   /** Whom to ask, when metrics are read, how many items have an unknown outcome. */
   watchItems(items: () => number): void;
 }
@@ -28,6 +31,12 @@ export function observeLedger({ metrics, log }: Pick<LaneHost, 'metrics' | 'log'
     name: 'ledger_flush_seconds',
     help: 'From a flush that leaves to its end',
     buckets: [0.001, 0.0025, 0.005, 0.0075, 0.01, 0.0125, 0.015, 0.018, 0.025, 0.04, 0.08, 0.25, 0.5, 1, 2.5, 10],
+    registers,
+  });
+  const writeSeconds = new Histogram({
+    name: 'ledger_write_seconds',
+    help: 'From the admission of a request to the last outcome of its items',
+    buckets: [0.005, 0.01, 0.02, 0.025, 0.03, 0.034, 0.038, 0.045, 0.06, 0.1, 0.25, 0.5, 1, 2.5, 10],
     registers,
   });
   const flushSize = new Histogram({
@@ -57,6 +66,7 @@ export function observeLedger({ metrics, log }: Pick<LaneHost, 'metrics' | 'log'
       flushSize.observe(rows);
       flushes.inc({ trigger });
     },
+    onWritten: (elapsedMs) => writeSeconds.observe(elapsedMs / 1_000),
     onFlushed: (elapsedMs) => flushSeconds.observe(elapsedMs / 1_000),
     onOutcome: (outcome) => items.answered(outcome),
     onFormFaults: (count) => items.refused(count),
@@ -122,7 +132,10 @@ function countItems({ registry }: LaneHost['metrics']): {
 function observeFailures({
   metrics,
   log,
-}: Pick<LaneHost, 'metrics' | 'log'>): Pick<LedgerObserver, 'onWriteFailure' | 'onPoison' | 'onRollUpFailed'> {
+}: Pick<LaneHost, 'metrics' | 'log'>): Pick<
+  LedgerObserver,
+  'onWriteFailure' | 'onPoison' | 'onRollUpFailed' | 'onGenerationsFailed'
+> {
   const registers = [metrics.registry];
   const writes = new Counter({
     name: 'ledger_write_failures_total',
@@ -150,5 +163,6 @@ function observeFailures({
       tell({ code }, error, 'an item reached the database that validation should have refused');
     },
     onRollUpFailed: (error) => tell({}, error, 'balances could not be rolled up; it is tried again'),
+    onGenerationsFailed: (error) => tell({}, error, 'the journal’s generations could not be kept; it is tried again'),
   };
 }

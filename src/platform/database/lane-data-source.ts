@@ -12,6 +12,11 @@ export interface LaneDataSourceSettings {
   readonly schema: string;
   readonly connections: number;
   readonly executionMsMax: number;
+  /**
+   * Statements are planned once for all values. Over many partitions the server takes such a plan for the dearer one, since
+   * it does not count what is pruned when the statement runs, and plans anew each time.
+   */
+  readonly genericPlans?: boolean;
   readonly entities: NonNullable<DataSourceOptions['entities']>;
 }
 
@@ -25,8 +30,9 @@ const BACK_OFF_MS_MAX = 2_000;
  * Settings of the session itself. A killed process's backends notice within half a second that nobody listens, so
  * that its successor finds room under the role's connection limit (contract 12).
  */
-function sessionOptions(schema: string): string {
-  return `-c search_path=${schema} -c client_connection_check_interval=500`;
+function sessionOptions({ schema, genericPlans = false }: Omit<LaneDataSourceSettings, 'entities'>): string {
+  const plans = genericPlans ? ' -c plan_cache_mode=force_generic_plan' : '';
+  return `-c search_path=${schema} -c client_connection_check_interval=500${plans}`;
 }
 
 /** What the pool and its connections are told; the server enforces its part even where this process hangs. */
@@ -44,7 +50,7 @@ export function lanePoolConfig(settings: Omit<LaneDataSourceSettings, 'entities'
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    options: sessionOptions(settings.schema),
+    options: sessionOptions(settings),
   };
 }
 

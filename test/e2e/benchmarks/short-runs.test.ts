@@ -30,6 +30,9 @@ describe('a benchmark in its short form comes to its end and says what it measur
     ['fraud/evaluations/run.js', [], [/one more rule/, /steady/, /capacity/, /one result each/]],
     ['fraud/plans/run.js', [], [/facts of a busy card/, /result for a usual card/]],
     ['fraud/drain/run.js', [], [/jobs\/s/, /alone/, /beside the load/]],
+    ['ledger/run.js', [], [/flush p50/, /single/, /COPY/, /own write path/]],
+    ['ledger/write-path.js', [], [/generations at max/, /round trips saved/]],
+    ['ledger/event-loop.js', [], [/p99Ms/, /5,000 valid items/]],
   ] as const)(
     'bench/%s',
     async (script, options, says) => {

@@ -73,6 +73,8 @@ async function expectJournalToBe(database: TestDatabase, audit: Audit): Promise<
     const { rows } = await client.query<{ id: string; external_transaction_id: string }>(
       `SELECT 'ent_' || id AS id, external_transaction_id FROM ledger.ledger_journal`,
     );
+    const { rows: turns } = await client.query('SELECT FROM ledger.ledger_generations');
+    expect(turns.length).toBeGreaterThan(5);
     // Each item exactly once, under the id that was answered; and nothing that was not sent.
     expect(rows).toHaveLength(audit.committed.size);
     const wrong = rows.filter((row) => audit.committed.get(row.external_transaction_id) !== row.id);
@@ -87,7 +89,37 @@ async function expectBalanced(server: ServerProcess, bearer: string): Promise<vo
   expect((await response.json()) as object).toMatchObject({ balanced: true });
 }
 
-describe('killed under load', () => {
+/** Turns the journal's generations ten times a second, as another process of the lane would. */
+function turnGenerations(database: TestDatabase): { stop(): Promise<void> } {
+  let stopped = false;
+  const turnOnce = async (): Promise<void> => {
+    const client = new Client({ connectionString: database.adminUrl });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.query('SELECT ledger.ledger_prepare_generation()');
+      await client.query('SELECT ledger.ledger_roll_generation(1)');
+    } catch {
+      // The server is being killed, or flushes left no gap in which to turn.
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  };
+  const turning = (async () => {
+    while (!stopped) {
+      await turnOnce();
+      await sleep(100);
+    }
+  })();
+  return {
+    stop: () => {
+      stopped = true;
+      return turning;
+    },
+  };
+}
+
+describe('killed under load, while the journal turns from generation to generation', () => {
   let identity: TestIdentity;
   let bearers: string[];
   let postgres: TestPostgres;
@@ -104,6 +136,7 @@ describe('killed under load', () => {
 
   async function underLoad(url: () => string, work: () => Promise<void>): Promise<Audit> {
     const audit: Audit = { committed: new Map(), duplicates: 0, resent: 0 };
+    const turning = turnGenerations(database);
     let done = false;
     const callers = bearers.map((bearer) => caller(audit, url, bearer, () => done));
     try {
@@ -112,6 +145,7 @@ describe('killed under load', () => {
       done = true;
     }
     await Promise.all(callers);
+    await turning.stop();
     return audit;
   }
 

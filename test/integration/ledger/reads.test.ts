@@ -191,9 +191,10 @@ describe('entries of an account', () => {
     // As a flush of another process would, whose commit takes its time: its transaction number is the smaller one.
     await writer.query(
       `INSERT INTO ledger.ledger_journal (id, amount_minor, occurred_at, recorded_at, account_no, clearing_no, is_sale,
-         idempotency_key, currency, merchant_id, external_transaction_id)
+         idempotency_key, currency, merchant_id, external_transaction_id, generation)
        SELECT (SELECT base FROM ledger.ledger_numbering) + (pg_current_xact_id()::text::bigint << 21) + 1,
-         5, now(), now(), account_no, clearing_no, true, sha256('late'), currency, 'mer_demo_0001', 'late'
+         5, now(), now(), account_no, clearing_no, true, sha256('late'), currency, 'mer_demo_0001', 'late',
+         (SELECT generation FROM ledger.ledger_generations WHERE end_id IS NULL)
        FROM ledger.ledger_accounts WHERE account_id = 'ACC-LATE'`,
     );
     await post([ledgerItem({ account_id: 'ACC-LATE', external_transaction_id: 'early' })]);

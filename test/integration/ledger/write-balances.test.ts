@@ -83,9 +83,9 @@ it('an entry of a transaction that is still under way is never passed over', asy
   const through = await rolledThrough();
   await late.query(
     `INSERT INTO ledger_journal (id, amount_minor, occurred_at, recorded_at, account_no, clearing_no, is_sale,
-       idempotency_key, currency, merchant_id, external_transaction_id)
+       idempotency_key, currency, merchant_id, external_transaction_id, generation)
      SELECT pg_current_xact_id()::text::bigint << 21, 77, now(), now(), account_no, clearing_no, true,
-       sha256('mer_demo_0001:late'), 'USD', 'mer_demo_0001', 'late'
+       sha256('mer_demo_0001:late'), 'USD', 'mer_demo_0001', 'late', 1
      FROM ledger_accounts WHERE account_id = 'ACC-0001'`,
   );
   await late.query('COMMIT');

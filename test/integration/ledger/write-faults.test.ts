@@ -226,9 +226,9 @@ describe('two processes with the same keys', () => {
     await holder.query('BEGIN');
     await holder.query(
       `INSERT INTO ledger_journal (id, amount_minor, occurred_at, recorded_at, account_no, clearing_no, is_sale,
-         idempotency_key, currency, merchant_id, external_transaction_id)
+         idempotency_key, currency, merchant_id, external_transaction_id, generation)
        SELECT pg_current_xact_id()::text::bigint << 21, 100, '2025-11-30T12:00:00.123456Z', now(), account_no,
-         clearing_no, true, decode($1, 'hex'), 'USD', 'mer_demo_0001', 'held'
+         clearing_no, true, decode($1, 'hex'), 'USD', 'mer_demo_0001', 'held', 1
        FROM ledger_accounts WHERE account_id = 'ACC-0001'`,
       [held.idempotencyKey],
     );

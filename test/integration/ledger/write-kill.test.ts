@@ -22,7 +22,7 @@ let lane: LedgerProcess;
 beforeAll(async () => {
   cluster = await startOwnCluster({ durable: true });
   test = await createTestDatabase(cluster);
-  lane = await openLedgerProcess(test, { limits: { outcomeMsMax: 3_000 } });
+  lane = await openLedgerProcess(test, { limits: { outcomeMsMax: 3_000, generationBytesMax: 1 } });
 });
 
 interface Sent {
@@ -97,6 +97,68 @@ async function holdFlushes(): Promise<void> {
   await until(() => lane.buffer.flushesInFlight > 1);
   await delay(20);
 }
+
+/** Has a turn of the generations stand where it holds off every flush: done, and not committed. */
+async function holdTurn(): Promise<void> {
+  const turner = await test.ownerClient('ledger');
+  await turner.query('BEGIN');
+  // It may give up waiting for a flush, or meet another turn, and is tried again.
+  for (let turned = false, tries = 0; !turned; tries += 1) {
+    if (tries === 100) throw new Error('Never turned');
+    await turner.query('SAVEPOINT turn');
+    await turner.query('SELECT ledger_prepare_generation()');
+    turned = await turner.query<{ generation: number | null }>('SELECT ledger_roll_generation(1) AS generation').then(
+      ({ rows }) => rows[0]?.generation !== null,
+      () => false,
+    );
+    if (!turned) await turner.query('ROLLBACK TO turn');
+  }
+  await until(() => lane.buffer.flushesInFlight > 1);
+  await delay(20);
+}
+
+/** Turns again and again; what cannot be done in a moment is done in the next. */
+function turnOften(): { stop(): Promise<void> } {
+  let stopped = false;
+  const turning = (async () => {
+    while (!stopped) {
+      await lane.keeper.run().catch(() => undefined);
+      await delay(100);
+    }
+  })();
+  return {
+    stop: () => {
+      stopped = true;
+      return turning;
+    },
+  };
+}
+
+it('SIGKILL of PostgreSQL under load, at turns of the generations: each item is in the journal exactly once', async () => {
+  const load = offer('turn');
+  const turning = turnOften();
+  for (const hold of [delay.bind(null, 20), holdTurn, holdTurn]) {
+    await delay(800);
+    await hold();
+    await cluster.kill();
+    await delay(150);
+    await cluster.restart();
+  }
+  await delay(1_000);
+  await load.stop();
+  await turning.stop();
+  const owner = await test.ownerClient('ledger');
+  const { rows } = await owner.query<{ generations: number; wrong: number }>(
+    `SELECT (SELECT count(*)::integer FROM ledger_generations) AS generations,
+       (SELECT count(*)::integer FROM ledger_journal j JOIN ledger_generations g USING (generation)
+        LEFT JOIN ledger_generations before ON before.generation = g.generation - 1
+        WHERE j.id >= g.end_id OR j.id < before.end_id) AS wrong`,
+  );
+  expect(rows[0]?.generations).toBeGreaterThan(5);
+  expect(rows[0]?.wrong).toBe(0);
+  await audit(owner, 'turn', load.sent);
+  await until(() => lane.room.items === 0 && lane.buffer.flushesInFlight === 0);
+}, 60_000);
 
 it('SIGKILL of PostgreSQL under load, twice: each item is in the journal exactly once, and answered', async () => {
   const load = offer('kill');

@@ -35,9 +35,9 @@ it('a journal from another cluster, whose numbers are higher, is refused until t
   // As a dump of a cluster that was a thousand million transactions older would leave it.
   await owner.query(
     `INSERT INTO ledger_journal (id, amount_minor, occurred_at, recorded_at, account_no, clearing_no, is_sale,
-       idempotency_key, currency, merchant_id, external_transaction_id)
+       idempotency_key, currency, merchant_id, external_transaction_id, generation)
      SELECT 1000000000::bigint << 21, 900, now(), now(), account_no, clearing_no, true,
-       sha256('mer_demo_0001:restored'), 'USD', 'mer_demo_0001', 'restored'
+       sha256('mer_demo_0001:restored'), 'USD', 'mer_demo_0001', 'restored', 1
      FROM ledger_accounts WHERE account_id = 'ACC-0001'`,
   );
   await owner.query(`UPDATE ledger_roll_up SET through_id = (1000000000::bigint << 21) + 1`);

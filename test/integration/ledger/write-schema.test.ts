@@ -20,6 +20,7 @@ async function insertEntry(name: string, accountId: string, changes: Readonly<Re
     account_no: 'a.account_no',
     clearing_no: 'a.clearing_no',
     idempotency_key: '$1::bytea',
+    generation: '1',
     ...changes,
   };
   const { rows } = await owner.query<{ id: string }>(
@@ -33,16 +34,20 @@ async function insertEntry(name: string, accountId: string, changes: Readonly<Re
   return rows;
 }
 
-it.each(['UPDATE ledger_journal SET amount_minor = 1', 'DELETE FROM ledger_journal', 'TRUNCATE ledger_journal'])(
-  'the journal is append-only for the lane’s login and for the owner of the table: %s',
-  async (statement) => {
-    await withClient(test.laneUrl('ledger'), async (client) => {
-      const asLane = statement.replace('ledger_journal', 'ledger.ledger_journal');
-      await expect(client.query(asLane)).rejects.toMatchObject({ code: '42501' });
-    });
-    await expect(owner.query(statement)).rejects.toThrow('append-only');
-  },
-);
+it.each([
+  'UPDATE ledger_journal SET amount_minor = 1',
+  'DELETE FROM ledger_journal',
+  'TRUNCATE ledger_journal',
+  'UPDATE ledger_journal_1 SET amount_minor = 1',
+  'DELETE FROM ledger_journal_1',
+  'TRUNCATE ledger_journal_2',
+])('the journal is append-only for the lane’s login and for the owner of the table: %s', async (statement) => {
+  await withClient(test.laneUrl('ledger'), async (client) => {
+    const asLane = statement.replace('ledger_journal', 'ledger.ledger_journal');
+    await expect(client.query(asLane)).rejects.toMatchObject({ code: '42501' });
+  });
+  await expect(owner.query(statement)).rejects.toThrow('append-only');
+});
 
 it('half an entry, an empty one and one of nothing cannot be written', async () => {
   await expect(insertEntry('half', 'ACC-0001', { clearing_no: 'NULL' })).rejects.toMatchObject({ code: '23502' });
@@ -69,7 +74,7 @@ it('a SALE debits the clearing account and credits the account', async () => {
 });
 
 it('a key stands in the journal once', async () => {
-  await expect(insertEntry('first', 'ACC-0002')).rejects.toMatchObject({ constraint: 'ledger_journal_key' });
+  await expect(insertEntry('first', 'ACC-0002')).rejects.toMatchObject({ code: '23505' });
 });
 
 it('totals are true before anything has been rolled up', async () => {

@@ -8,13 +8,15 @@ export const rollUp: Statement = {
   name: 'ledger_roll_up',
   text: `
 WITH mark AS MATERIALIZED (
-  SELECT through_id FROM ledger_roll_up FOR UPDATE SKIP LOCKED
+  SELECT through_id, through_generation FROM ledger_roll_up FOR UPDATE SKIP LOCKED
 ), horizon AS MATERIALIZED (
-  SELECT base + (pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 21) AS id FROM ledger_numbering
+  SELECT h.id, (SELECT min(generation) FROM ledger_generations WHERE end_id IS NULL OR end_id > h.id) AS generation
+  FROM (SELECT base + (pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 21) AS id FROM ledger_numbering) AS h
 ), pair AS MATERIALIZED (
   SELECT j.account_no, j.clearing_no, j.is_sale, sum(j.amount_minor) AS amount, count(*) AS entries
   FROM ledger_journal j
-  WHERE j.id >= (SELECT through_id FROM mark) AND j.id < (SELECT id FROM horizon)
+  WHERE j.generation >= (SELECT through_generation FROM mark)
+    AND j.id >= (SELECT through_id FROM mark) AND j.id < (SELECT id FROM horizon)
   GROUP BY j.account_no, j.clearing_no, j.is_sale
 ), side AS (
   SELECT account_no, coalesce(sum(amount) FILTER (WHERE NOT is_sale), 0) AS debits,
@@ -30,7 +32,7 @@ WITH mark AS MATERIALIZED (
   ON CONFLICT (account_no) DO UPDATE SET debits_minor = s.debits_minor + excluded.debits_minor,
     credits_minor = s.credits_minor + excluded.credits_minor, entries = s.entries + excluded.entries
 ), moved AS (
-  UPDATE ledger_roll_up r SET through_id = horizon.id
+  UPDATE ledger_roll_up r SET through_id = horizon.id, through_generation = horizon.generation
   FROM horizon, mark
   WHERE horizon.id > r.through_id
   RETURNING r.through_id

@@ -20,7 +20,10 @@ SELECT ${COLUMNS},
 FROM ledger_accounts a
 JOIN ledger_accounts c ON c.account_no = a.clearing_no
 CROSS JOIN LATERAL (
-  SELECT * FROM ledger_journal e WHERE e.account_no = a.account_no AND e.id > $2::bigint ORDER BY e.id LIMIT $3::integer
+  SELECT * FROM ledger_journal e
+  WHERE e.generation >= (SELECT min(generation) FROM ledger_generations WHERE end_id IS NULL OR end_id > $2::bigint)
+    AND e.account_no = a.account_no AND e.id > $2::bigint
+  ORDER BY e.id LIMIT $3::integer
 ) AS j
 WHERE a.account_id = $1::text
 ORDER BY j.id`,

@@ -1,5 +1,5 @@
 /** Object ids of PostgreSQL's element types (pg_type), fixed for ever. */
-const TYPES = { bool: 16, bytea: 17, int8: 20, text: 25, timestamptz: 1184 } as const;
+const TYPES = { bool: 16, bytea: 17, int4: 23, int8: 20, text: 25, timestamptz: 1184 } as const;
 
 const HEADER_BYTES = 20;
 const DIMENSION_OFFSET = 12;
@@ -7,6 +7,7 @@ const DIMENSION_OFFSET = 12;
 const EPOCH_OFFSET_MICROS = 946_684_800_000_000;
 const TWO_32 = 2 ** 32;
 const UTF8_BYTES_PER_CODE_UNIT_MAX = 3;
+const KEY_BYTES = 32;
 
 /**
  * One-dimensional arrays in PostgreSQL's binary format, which the driver passes on as they are: no text is quoted here and
@@ -92,4 +93,32 @@ export function texts<T>(rows: readonly T[], valueOf: (row: T) => string): Buffe
     at += 4 + bytes;
   }
   return array.subarray(0, at);
+}
+
+/** Where the bytes of an element begin in an array of keys, made by {@link byteStrings}. */
+export function byteStringAt(index: number): number {
+  return HEADER_BYTES + index * (4 + KEY_BYTES) + 4;
+}
+
+/** Some of the keys of such an array, by where their bytes begin. */
+export function bytesAt(keys: Buffer, places: readonly number[]): Buffer {
+  const array = arrayOf('bytea', places.length, places.length * KEY_BYTES);
+  let to = HEADER_BYTES;
+  for (const at of places) {
+    keys.copy(array, to, at - 4, at + KEY_BYTES);
+    to += 4 + KEY_BYTES;
+  }
+  return array;
+}
+
+/** Of 32 bits. */
+export function integers(values: readonly number[]): Buffer {
+  const array = arrayOf('int4', values.length, values.length * 4);
+  let at = HEADER_BYTES;
+  for (const value of values) {
+    array.writeInt32BE(4, at);
+    array.writeInt32BE(value, at + 4);
+    at += 8;
+  }
+  return array;
 }

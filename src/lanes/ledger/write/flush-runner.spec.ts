@@ -39,12 +39,14 @@ let clock: FakeClock;
 let inserts: (Error | readonly string[])[];
 let attempts: number[];
 let split: (readonly PendingRow[])[];
+let standing: Standing;
 
 beforeEach(() => {
   clock = new FakeClock();
   inserts = [];
   attempts = [];
   split = [];
+  standing = open;
 });
 
 function runner(): FlushRunner {
@@ -55,7 +57,7 @@ function runner(): FlushRunner {
         const next = inserts.shift() ?? lost;
         return next instanceof Error ? Promise.reject(next) : Promise.resolve(new Map(next.map((key) => [key, '7'])));
       },
-      lookUp: (rows) => Promise.resolve(new Map(rows.map(({ item }) => [item.idempotencyKey, open]))),
+      lookUp: (rows) => Promise.resolve(new Map(rows.map(({ item }) => [item.idempotencyKey, standing]))),
     },
     (statement) => statement(),
   );
@@ -133,4 +135,15 @@ it('a row that neither comes back nor is refused is tried three times, then may 
   await runOut([row]);
   expect(attempts.length).toBe(3);
   expect(row.outcome).toMatchObject({ code: 'ERR_STORE_UNAVAILABLE', retryable: true });
+});
+
+it('an account at fault is no word on a key of which an answer was lost: what was sent first may be under way yet', async () => {
+  standing = { stored: null, account: 'closed' };
+  const [told, doubted] = [new Row('a'), new Row('b')];
+  inserts = [[]];
+  await runOut([told]);
+  expect(told.outcome).toMatchObject({ code: 'ERR_ACCOUNT_CLOSED' });
+  inserts = [lost, [], [], []];
+  await runOut([doubted]);
+  expect(doubted.outcome).toMatchObject({ code: 'ERR_OUTCOME_UNKNOWN', retryable: true });
 });

@@ -17,8 +17,11 @@ export class JournalWriter {
    * Writes and looks up. Nothing is assumed of a row that did not come back: it is looked up by its key, and what the
    * journal says of the key goes before what the account says (contract 11).
    *
+   * The look-up is a transaction of its own. In one transaction with the insert it would say the same: under READ
+   * COMMITTED each statement takes its own snapshot, and what the insert wrote is settled by what it returned.
+   *
    * @returns rows of which nothing is known yet: their account was opened, or their key given back, between the two
-   *   statements. To be written again.
+   *   statements; or they were in doubt and their account is at fault. To be written again.
    * @throws the driver's error; rows that are still in doubt say so.
    */
   async write(rows: readonly PendingRow[], attempt: number): Promise<readonly PendingRow[]> {
@@ -60,6 +63,9 @@ export class JournalWriter {
       const standing = standings.get(row.item.idempotencyKey);
       const outcome = standing === undefined ? null : outcomeOf(row.item, standing, doubted.has(row) ? attempt : null);
       if (outcome === null) return true;
+      // Where the account is at fault the second writing has not met the key, and so has not waited for the first one,
+      // which may be under way in the server yet: that the key is not there is no word on what will become of it.
+      if (outcome.status === 'FAILED' && standing?.stored === null && doubted.has(row)) return true;
       row.settle(outcome);
       return false;
     });

@@ -1,4 +1,5 @@
 import type { LaneStore } from '../../../platform/database/statement';
+import { KnownGenerations } from '../generations/known-generations';
 import { bigints, booleans, byteStrings, lengthOfArray, texts, timestamps } from './array-parameters';
 import type { Journal, PendingRow, Standing } from './journal';
 import { insertEntries, lookUpKeys } from './journal.statements';
@@ -22,31 +23,49 @@ interface StandingRow {
   readonly account: Standing['account'];
 }
 
-/** The journal in `ledger_ds`: one table, exact by the unique index on its key. */
+/** Turns of the generation that one flush can meet; at 16,000 items a second two minutes lie between two of them. */
+const TURNS_MAX = 3;
+
+/** The journal in `ledger_ds`: generations, exact by the unique index of the current one and by what sealed ones hold. */
 export class JournalRepository implements Journal {
-  constructor(private readonly store: Pick<LaneStore, 'query'>) {}
+  readonly #store: Pick<LaneStore, 'query'>;
+  readonly #generations: KnownGenerations;
+
+  constructor(store: Pick<LaneStore, 'query'>, generations = new KnownGenerations(store)) {
+    this.#store = store;
+    this.#generations = generations;
+  }
 
   async insert(rows: readonly PendingRow[], attempt: number): Promise<ReadonlyMap<string, string>> {
-    const inserted = await this.store.query<InsertedRow>(insertEntries, [...insertColumns(rows), attempt]);
-    const numbers = new Map<string, string>();
-    for (const row of inserted) numbers.set(row.key, row.entry_number);
-    return numbers;
+    const columns = insertColumns(rows);
+    let generation = await this.#generations.current();
+    for (let turns = 0; turns < TURNS_MAX; turns += 1) {
+      const { keys, generations } = this.#generations.suspicionsOf(columns[0], rows.length);
+      const values = [...columns, attempt, generation, keys, generations];
+      const inserted = await this.#store.query<InsertedRow>(insertEntries, values);
+      if (inserted.length > 0) return new Map(inserted.map(({ key, entry_number }) => [key, entry_number]));
+      // Nothing was new, or the generation has turned.
+      const current = await this.#generations.refresh();
+      if (current === generation) break;
+      generation = current;
+    }
+    return new Map();
   }
 
   async lookUp(rows: readonly PendingRow[]): Promise<ReadonlyMap<string, Standing>> {
-    const found = await this.store.query<StandingRow>(
-      lookUpKeys,
-      columnsOf(rows, () => [
-        byteStrings(rows, KEY_BYTES, ({ item }) => item.idempotencyKey),
-        texts(rows, ({ item }) => item.accountId),
-        texts(rows, ({ item }) => item.currency),
-      ]),
-    );
+    const columns = columnsOf(rows, () => [
+      byteStrings(rows, KEY_BYTES, ({ item }) => item.idempotencyKey),
+      texts(rows, ({ item }) => item.accountId),
+      texts(rows, ({ item }) => item.currency),
+    ]);
+    const generation = await this.#generations.current();
+    const { keys, generations } = this.#generations.suspicionsOf(columns[0], rows.length);
+    const found = await this.#store.query<StandingRow>(lookUpKeys, [...columns, generation, keys, generations]);
     return new Map(found.map((row) => [row.key, standingOf(row)]));
   }
 }
 
-function insertColumns(rows: readonly PendingRow[]): readonly Buffer[] {
+function insertColumns(rows: readonly PendingRow[]): Columns {
   return columnsOf(rows, () => [
     byteStrings(rows, KEY_BYTES, ({ item }) => item.idempotencyKey),
     texts(rows, ({ item }) => item.merchantId),
@@ -59,9 +78,12 @@ function insertColumns(rows: readonly PendingRow[]): readonly Buffer[] {
   ]);
 }
 
+/** Keys come first. */
+type Columns = readonly [Buffer, ...Buffer[]];
+
 /** unnest pads arrays of unequal length with NULL in silence: the lengths are read back as the server will read them. */
-function columnsOf(rows: readonly PendingRow[], encode: () => readonly Buffer[]): readonly Buffer[] {
-  let columns: readonly Buffer[];
+function columnsOf(rows: readonly PendingRow[], encode: () => Columns): Columns {
+  let columns: Columns;
   try {
     columns = encode();
   } catch (error) {
