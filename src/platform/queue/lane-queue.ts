@@ -19,6 +19,8 @@ export interface LaneQueueOptions extends QueueOptions {
 const ENQUEUE_MS_MAX = 45;
 /** So long a count of waiting jobs is believed; what this process adds meanwhile is added to it. */
 const COUNT_FRESH_MS = 250;
+/** More than all processes together add while a count is believed: with so much room nobody needs a seat. */
+const ROOM_FOR_ALL = 5_000;
 const CLOSE_MS_MAX = 1_000;
 /** How long jobs are kept when they are done; the queues are no archive. */
 export const jobRetention: JobsOptions = {
@@ -75,8 +77,8 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
 
   /**
    * Adds a job unless its id is taken, within 50 ms in all, and gives back what stands under the id. One that is there
-   * is found at the bound of waiting jobs too. The same failures as {@link enqueue}; the bound is exact over all
-   * processes that add in this way.
+   * is found at the bound of waiting jobs too. The same failures as {@link enqueue}; near the bound it is exact over all
+   * processes that add in this way, at the price of one more question to Redis.
    */
   async enqueueOnce(
     name: string,
@@ -85,7 +87,7 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
   ): Promise<EnqueuedOnce<Data, Result>> {
     const { jobId } = options;
     return this.#bounded(async (late) => {
-      const seat = (await this.#seats?.take(jobId)) ?? null;
+      const seat = await this.#takeSeat(jobId);
       if (seat === 'full') throw queueFull();
       const job = seat === 'known' ? null : await this.#add(name, data, options, late, seat);
       // BullMQ answers an id that is taken as one that is new, and keeps what is there: reading it back tells which.
@@ -145,6 +147,16 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
     return added;
   }
 
+  /** Null where none is needed. */
+  async #takeSeat(jobId: string): Promise<Seat | 'known' | 'full' | null> {
+    if (this.#seats === null) return null;
+    if (performance.now() - this.#countedAtMs >= COUNT_FRESH_MS) await this.#countForAll();
+    if (this.#waiting + ROOM_FOR_ALL >= this.#waitingMax) return this.#seats.take(jobId);
+    this.#waiting += 1;
+    this.#addedTotal += 1;
+    return null;
+  }
+
   /**
    * Counts jobs that no worker has begun, exactly at the bound and below it as they were a quarter of a second ago, and
    * this one with them. One that is not added after all, or was there already, is counted until the next look.
@@ -152,17 +164,19 @@ export class LaneQueue<Data = unknown, Result = unknown> extends Queue<Data, Res
   async #takeRoom(): Promise<boolean> {
     if (this.#waitingMax === Infinity) return true;
     const fresh = performance.now() - this.#countedAtMs < COUNT_FRESH_MS;
-    if (!fresh || this.#waiting >= this.#waitingMax) {
-      // One count for all who want it now: each of its own would overwrite what the others have added since.
-      this.#counting ??= this.#recount().finally(() => {
-        this.#counting = null;
-      });
-      await this.#counting;
-    }
+    if (!fresh || this.#waiting >= this.#waitingMax) await this.#countForAll();
     if (this.#waiting >= this.#waitingMax) return false;
     this.#waiting += 1;
     this.#addedTotal += 1;
     return true;
+  }
+
+  /** One count for all who want it now: each of its own would overwrite what the others have added since. */
+  #countForAll(): Promise<void> {
+    this.#counting ??= this.#recount().finally(() => {
+      this.#counting = null;
+    });
+    return this.#counting;
   }
 
   async #recount(): Promise<void> {
