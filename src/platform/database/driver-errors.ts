@@ -45,6 +45,24 @@ export function sqlStateOf(error: unknown): string | null {
   return error.code ?? null;
 }
 
+/** lock_not_available, deadlock_detected, serialization_failure. */
+const OF_OTHERS_WORK: ReadonlySet<string> = new Set(['55P03', '40P01', '40001']);
+/** query_canceled by statement_timeout; read_only_sql_transaction: after a failover the old primary still answers. */
+const OF_THE_SERVER: ReadonlySet<string> = new Set(['57014', '25006']);
+/** Disk full, out of memory. */
+const INSUFFICIENT_RESOURCES = '53';
+
+/** Whether others' work stood in the way of the statement: the same one again may do. */
+export function isOfOthersWork(error: unknown): boolean {
+  return OF_OTHERS_WORK.has(sqlStateOf(error) ?? '');
+}
+
+/** Whether the server could not do the statement at present, by no fault of its content: the same one again may do. */
+export function isOfTheServer(error: unknown): boolean {
+  const state = sqlStateOf(error) ?? '';
+  return OF_THE_SERVER.has(state) || state.startsWith(INSUFFICIENT_RESOURCES);
+}
+
 /**
  * Whether the connection went with the error, so that the fate of what ran on it is unknown. A deadlock, a statement
  * stopped by the server and a violated constraint are no loss: the server answered and the connection is whole.

@@ -30,7 +30,7 @@ async function brownOut(composition: Composition): Promise<Seen> {
     await server.simulator.control({ latency_ms: 10_000 });
     await server.setFaults('fraud', { hang: true });
     const quotes = server.flow(QUOTES_PER_TICK, () => server.quote());
-    const evaluations = server.flow(EVALUATIONS_PER_TICK, () => server.evaluate());
+    const evaluations = server.flow(EVALUATIONS_PER_TICK, server.evaluateUntilKnown);
     await server.full('tax');
     await server.full('fraud');
 
@@ -91,12 +91,7 @@ describe('test_tax_dependency_brownout_isolation [MC-FM-01]: the provider takes 
     expect(quotes['503 ERR_TAX_BULKHEAD_SATURATED']).toBeGreaterThan(seen.quotes.length / 2);
     // Those that had a permit when the provider was slow.
     expect(quotes['503 ERR_TAX_PROVIDER_UNAVAILABLE']).toBeGreaterThanOrEqual(laneTable.tax.bulkhead.permits);
-    const { '200': now = 0, '202': later = 0, ...refused } = counted(seen.evaluations);
-    expect(now).toBeGreaterThan(0);
-    expect(later).toBeGreaterThan(0);
-    // Where Redis is not heard within 50 ms, as on two cores that run other tests, the overflow has to refuse.
-    expect(Object.keys(refused).filter((name) => name !== '503 ERR_FRAUD_OVERFLOW_UNAVAILABLE')).toEqual([]);
-    expect(now + later).toBeGreaterThan(seen.evaluations.length * 0.95);
+    expect(Object.keys(counted(seen.evaluations)).sort()).toEqual(['200', '202']);
   }, 60_000);
 
   it('the control: with one bulkhead and one pool of the same total size for all lanes, it fails', async () => {
