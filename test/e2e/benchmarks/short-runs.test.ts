@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
-import { projectRoot } from '../../../scripts/setup/project';
+import { runScript } from '../../support/run-script';
 
 /*
  * The benchmarks in their short form: what they measure in it counts for nothing, but a benchmark that no longer starts,
@@ -8,19 +6,6 @@ import { projectRoot } from '../../../scripts/setup/project';
  */
 
 const RUN_MS_MAX = 240_000;
-
-async function run(script: string, options: readonly string[]): Promise<{ code: number | null; output: string }> {
-  const child = spawn('sh', ['scripts/node24', ...options, `dist/bench/${script}`, '--short'], {
-    cwd: projectRoot,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve(code));
-  });
-  const [output, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  return { code, output: output + errors };
-}
 
 describe('a benchmark in its short form comes to its end and says what it measured', () => {
   it.each([
@@ -36,7 +21,7 @@ describe('a benchmark in its short form comes to its end and says what it measur
   ] as const)(
     'bench/%s',
     async (script, options, says) => {
-      const { code, output } = await run(script, options);
+      const { code, output } = await runScript('scripts/node24', [...options, `dist/bench/${script}`, '--short']);
       for (const words of says) expect(output).toMatch(words);
       expect({ script, code, output: code === 0 ? '' : output }).toEqual({ script, code: 0, output: '' });
     },

@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { projectRoot } from '../../../scripts/setup/project';
 import { atEndOfFile } from '../../support/closers';
+import { runScript } from '../../support/run-script';
 
 /*
  * The incidents and the comparison in their short form. Times count for nothing here; what is counted must be right, and a
@@ -12,19 +10,6 @@ import { atEndOfFile } from '../../support/closers';
  */
 
 const RUN_MS_MAX = 180_000;
-
-async function run(script: string, options: readonly string[]): Promise<{ code: number | null; output: string }> {
-  const child = spawn('sh', [`scripts/drills/${script}`, ...options], {
-    cwd: projectRoot,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => resolve(code));
-  });
-  const [output, errors, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  return { code, output: output + errors };
-}
 
 function resultFile(): string {
   const folder = mkdtempSync(join(tmpdir(), 'payment-core-drill-test-'));
@@ -54,7 +39,7 @@ describe('run_incident_drills.sh --short', () => {
       const names = ['storm-without-keys', 'postgres-restart'];
       const lengths = ['--during', '4', '--after', '6'];
       const options = ['--short', ...lengths, '--topology', 'all', '--incidents', names.join(','), '--out', out];
-      const { code, output } = await run('run_incident_drills.sh', options);
+      const { code, output } = await runScript('scripts/drills/run_incident_drills.sh', options);
       const { runs } = readResult<IncidentsResult>(out);
       const broken = runs.flatMap(({ incident, verdict: { figures } }) =>
         Object.entries(figures)
@@ -93,7 +78,7 @@ describe('run_composition_comparison.sh --short', () => {
     'the same brownout harms the cards of both shared compositions and of neither of ours',
     async () => {
       const out = resultFile();
-      const { code, output } = await run('run_composition_comparison.sh', [
+      const { code, output } = await runScript('scripts/drills/run_composition_comparison.sh', [
         ...['--short', '--quiet', '1', '--brownout', '4'],
         ...['--out', out],
       ]);

@@ -1,5 +1,6 @@
 import type { StatementRunner } from '../../../platform/database/statement';
-import type { Clock, TimerHandle } from '../../../shared/clock';
+import type { Clock } from '../../../shared/clock';
+import { RegularWork } from '../regular-work';
 import {
   findFilter,
   generationsWithoutSums,
@@ -18,8 +19,6 @@ import type { KnownGenerations } from './known-generations';
 const BLOCKS_AT_ONCE = 500;
 /** Between two parts, so many times as long as the part took: a sealed generation is read beside flushes that have a limit. */
 const PAUSE_FACTOR = 4;
-/** After failures in a row the next try comes so many times later at most. */
-const SLOWER_MAX = 30;
 
 export interface GenerationKeeperOptions {
   readonly store: StatementRunner;
@@ -50,13 +49,11 @@ interface Sums {
  */
 export class GenerationKeeper {
   readonly #options: GenerationKeeperOptions;
-  #timer: TimerHandle | null = null;
-  #running: Promise<void> | null = null;
-  #failedInARow = 0;
-  #stopped = false;
+  readonly #work: RegularWork;
 
   constructor(options: GenerationKeeperOptions) {
     this.#options = options;
+    this.#work = new RegularWork({ ...options, run: () => this.run() });
   }
 
   /** Loads the filters that there are; the lane is not ready before. */
@@ -67,14 +64,12 @@ export class GenerationKeeper {
   }
 
   start(): void {
-    this.#schedule();
+    this.#work.start();
   }
 
   /** No step begins after this; one under way is waited for. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    if (this.#timer !== null) this.#options.clock.cancel(this.#timer);
-    await this.#running;
+  stop(): Promise<void> {
+    return this.#work.stop();
   }
 
   /** Everything that is due, once. */
@@ -85,7 +80,7 @@ export class GenerationKeeper {
     await known.refresh();
     await this.#keepSums();
     for (const generation of known.withoutFilter()) {
-      if (this.#stopped) return;
+      if (this.#work.stopped) return;
       if (!(await this.#load(generation))) await this.#build(generation);
     }
   }
@@ -141,36 +136,13 @@ export class GenerationKeeper {
   async #inParts(blocks: number, read: (from: number, to: number) => Promise<void>): Promise<boolean> {
     const { clock } = this.#options;
     for (let from = 0; from < blocks; from += BLOCKS_AT_ONCE) {
-      if (this.#stopped) return false;
+      if (this.#work.stopped) return false;
       const startedMs = clock.now();
       await read(from, from + BLOCKS_AT_ONCE);
       const pauseMs = (clock.now() - startedMs) * PAUSE_FACTOR;
       await new Promise<void>((resolve) => clock.schedule(resolve, pauseMs));
     }
     return true;
-  }
-
-  #schedule(): void {
-    if (this.#stopped) return;
-    const { clock, everyMs } = this.#options;
-    this.#timer = clock.schedule(
-      () => {
-        this.#running = this.#runOnce();
-      },
-      everyMs * Math.min(this.#failedInARow + 1, SLOWER_MAX),
-    );
-  }
-
-  async #runOnce(): Promise<void> {
-    try {
-      await this.run();
-      this.#failedInARow = 0;
-    } catch (error) {
-      this.#failedInARow += 1;
-      this.#options.onFailed(error);
-    }
-    this.#running = null;
-    this.#schedule();
   }
 }
 
